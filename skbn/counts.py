@@ -1,0 +1,68 @@
+"""Counts of the observed joint states of sets of variables."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skbn._counting import joint_labels
+from skbn.data import CategoricalData
+
+
+@dataclass(frozen=True, eq=False)
+class JointCounts:
+    """The observed joint states of a set of variables and how often each occurs.
+
+    Attributes
+    ----------
+    states : ndarray of shape (n_observed, n_set), unsigned integers
+        One row of codes per observed joint state, in lexicographic order.
+    counts : ndarray of shape (n_observed,), float64
+        Sum of the weights of the rows in that state; above zero.
+    """
+
+    states: np.ndarray
+    counts: np.ndarray
+
+
+def count_joint_states(data: CategoricalData, variables: Sequence[int]) -> JointCounts:
+    """Count every observed joint state of `variables`; memory grows with the rows alone.
+
+    Parameters
+    ----------
+    data : CategoricalData
+    variables : sequence of int
+        Any set, the empty one included (one state, counted n_samples times).
+    """
+    variables = np.asarray(variables, dtype=np.int32)
+    labels, n_observed = label_rows(data, variables)
+    counts = np.bincount(labels, weights=data.weights, minlength=n_observed).astype(np.float64)
+    first = np.empty(n_observed, dtype=np.int64)
+    first[labels[::-1]] = np.arange(data.n_rows - 1, -1, -1)
+    states = data.codes[np.ix_(variables, first)].T
+    if len(variables):
+        order = np.lexsort(states.T[::-1])
+        states, counts = states[order], counts[order]
+    return JointCounts(states, counts)
+
+
+def label_rows(data: CategoricalData, variables: Sequence[int]) -> tuple[np.ndarray, int]:
+    """Number the observed joint states of `variables`; one number per row, and how many."""
+    labels = np.empty(data.n_rows, dtype=np.int32)
+    variables = np.asarray(variables, dtype=np.int32)
+    n_observed = joint_labels(data.codes, data.cardinalities, variables, labels)
+    return labels, n_observed
+
+
+def count_family(
+    data: CategoricalData, child: int, parents: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Counts N_jk of the observed cells and N_j of the observed parent configurations, sorted.
+
+    Sorted, so that sums over them do not depend on the order of rows or states.
+    """
+    labels, n_parents = label_rows(data, parents)
+    parent_counts = np.bincount(labels, weights=data.weights, minlength=n_parents)
+    cells, n_cells = label_rows(data, [*parents, child])
+    cell_counts = np.bincount(cells, weights=data.weights, minlength=n_cells)
+    return np.sort(cell_counts.astype(np.float64)), np.sort(parent_counts.astype(np.float64))

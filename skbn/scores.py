@@ -1,0 +1,225 @@
+"""Decomposable scores as sums over counts.
+
+The local score of a child given its parents is::
+
+    sum_jk f(N_jk) - sum_j g(N_j) + c
+
+with N_jk the number of rows in parent configuration j and child state k, N_j = sum_k N_jk, both
+over observed states only. A score is a small object with three methods: f is `cell_terms`, g is
+`parent_terms` and c is `constant`. All are in nats, and higher is better.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from skbn.special import float_of, log_of, log_rising_factorial
+
+
+class Family(NamedTuple):
+    """What a score may use of a child and its parents, beside the counts.
+
+    Attributes
+    ----------
+    cardinality : int
+        r, the number of states of the child.
+    n_parent_states : int
+        q, the product of the parents' cardinalities (1 without parents), as an exact integer.
+    n_parents : int
+    n_variables : int
+        Number of variables of the network.
+    n_samples : float
+        N, the sum of the weights.
+    ess : float
+        Equivalent sample size of the Dirichlet prior.
+    n_observed_parent_states : int or None
+        q~, the number of parent configurations that occur; None while terms are tabulated.
+    """
+
+    cardinality: int
+    n_parent_states: int
+    n_parents: int
+    n_variables: int
+    n_samples: float
+    ess: float
+    n_observed_parent_states: int | None = None
+
+
+@runtime_checkable
+class Score(Protocol):
+    """What a score is; write a class with these methods to bring your own.
+
+    An object of a class with these three methods is accepted as ``score_type`` wherever a name
+    is. A class attribute ``tabulated = True`` says that the terms depend on nothing but the
+    count, the cardinalities, N and the ESS, which lets them be tabulated once per shape and summed
+    natively; without it every family is evaluated on its own counts.
+    """
+
+    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        """f(N_jk) for an array of counts above zero."""
+
+    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        """g(N_j) for an array of counts above zero."""
+
+    def constant(self, family: Family) -> float:
+        """c, for instance minus a penalty."""
+
+
+def entropy_terms(counts: np.ndarray) -> np.ndarray:
+    """N ln N for every count, 0 at N = 0."""
+    counts = np.asarray(counts, dtype=np.float64)
+    return counts * np.log(np.where(counts > 0, counts, 1.0))
+
+
+@dataclass(frozen=True)
+class BDeu:
+    """Log marginal likelihood with the uniform Dirichlet prior of Buntine (1991), in nats.
+
+    The sum over parent configurations j and child states k of
+    ln G(N_jk + ess/(r q)) - ln G(ess/(r q)), minus the sum over j of
+    ln G(N_j + ess/q) - ln G(ess/q). Equation 2 of Steck (2008) with alpha_jk = ess/(r q);
+    Heckerman, Geiger and Chickering (1995). Equivalent graphs score the same.
+    """
+
+    tabulated: ClassVar[bool] = True
+    set_function: ClassVar[bool] = True
+
+    def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
+        return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
+
+    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return self.set_terms(counts, family.cardinality * family.n_parent_states, family)
+
+    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return self.set_terms(counts, family.n_parent_states, family)
+
+    def constant(self, family: Family) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True)
+class LogLikelihood:
+    """Maximised log-likelihood, in nats.
+
+    The sum over j, k of N_jk ln(N_jk / N_j). Never decreases with a further parent.
+    """
+
+    tabulated: ClassVar[bool] = True
+    set_function: ClassVar[bool] = True
+
+    def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
+        return entropy_terms(counts)
+
+    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return entropy_terms(counts)
+
+    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return entropy_terms(counts)
+
+    def constant(self, family: Family) -> float:
+        return 0.0
+
+
+def n_free_parameters(family: Family) -> float:
+    """(r - 1) q, the free parameters of one conditional probability table; may be infinite."""
+    return float_of((family.cardinality - 1) * family.n_parent_states)
+
+
+@dataclass(frozen=True)
+class BIC(LogLikelihood):
+    """Bayesian information criterion, in nats: loglik - (ln N / 2) (r - 1) q.
+
+    Schwarz (1978). Not multiplied by -2: higher is better.
+    """
+
+    def constant(self, family: Family) -> float:
+        return -0.5 * math.log(family.n_samples) * n_free_parameters(family)
+
+
+@dataclass(frozen=True)
+class AIC(LogLikelihood):
+    """Akaike information criterion, in nats: loglik - (r - 1) q.
+
+    Akaike (1974). Not multiplied by -2: higher is better.
+    """
+
+    def constant(self, family: Family) -> float:
+        return -n_free_parameters(family)
+
+
+@dataclass(frozen=True)
+class MDL(BIC):
+    """Minus the description length, in nats: bic - ln n - ln C(n, p).
+
+    ln n + ln C(n, p) is the cost of writing down how many parents the child has, p, and which of
+    the n variables they are (Friedman and Goldszmidt, 1996).
+    """
+
+    def constant(self, family: Family) -> float:
+        n, p = family.n_variables, family.n_parents
+        return super().constant(family) - math.log(n) - log_of(math.comb(n, p))
+
+
+@dataclass(frozen=True)
+class K2:
+    """Log marginal likelihood with every Dirichlet parameter 1, in nats.
+
+    The sum over j, k of ln G(N_jk + 1) minus the sum over j of ln G(N_j + r) - ln G(r)
+    (Cooper and Herskovits, 1992). Equivalent graphs may differ.
+    """
+
+    tabulated: ClassVar[bool] = True
+    set_function: ClassVar[bool] = False
+
+    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return log_rising_factorial(counts, 0.0)
+
+    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return log_rising_factorial(counts, math.log(family.cardinality))
+
+    def constant(self, family: Family) -> float:
+        return 0.0
+
+
+SCORES: dict[str, Score] = {
+    "bdeu": BDeu(),
+    "loglik": LogLikelihood(),
+    "bic": BIC(),
+    "aic": AIC(),
+    "mdl": MDL(),
+    "k2": K2(),
+}
+
+
+def as_score(score_type: "str | Score") -> Score:
+    """The score object that `score_type` names, or `score_type` itself if it is one.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not a score's.
+    TypeError
+        For an object that lacks one of the methods of `Score`.
+    """
+    if isinstance(score_type, str):
+        if score_type not in SCORES:
+            raise ValueError(
+                f"score_type must be one of {', '.join(map(repr, SCORES))} or a score object, "
+                f"got {score_type!r}."
+            )
+        return SCORES[score_type]
+    missing = [
+        name
+        for name in ("cell_terms", "parent_terms", "constant")
+        if not callable(getattr(score_type, name, None))
+    ]
+    if missing or isinstance(score_type, type):
+        what = "a class, not an object" if isinstance(score_type, type) else repr(score_type)
+        raise TypeError(
+            "score_type must be the name of a score or an object with the methods cell_terms, "
+            f"parent_terms and constant, got {what}"
+            + (f" without {', '.join(missing)}." if missing else "; call it.")
+        )
+    return score_type
