@@ -58,8 +58,10 @@ class CategoricalData:
         if codes.dtype not in (np.uint8, np.uint16, np.uint32):
             codes = codes.astype(smallest_code_type(int(cardinalities.max())))
         if codes.shape[1] >= _WHOLE_TOTAL:
-            raise ValueError(f"{codes.shape[1]} rows: at most 2**31 - 1 can be counted. Merge equal "
-                             "rows and pass how often each occurs as sample_weight.")
+            raise ValueError(
+                f"{codes.shape[1]} rows: at most 2**31 - 1 can be counted. Merge equal rows and "
+                "pass how often each occurs as sample_weight."
+            )
         if weights is not None:
             weights = np.asarray(weights, dtype=np.float64)
             if not weights.all():

@@ -1,0 +1,121 @@
+"""Climbing from graph to graph by single moves: greedy, first-ascent and tabu."""
+
+import math
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from skbn.constraints import Constraints
+from skbn.graph import DAG, Move
+from skbn.local_scores import LocalScores
+
+# Differences up to this fraction of the score are float noise, which must not decide a search.
+TIE = 1e-9
+
+
+class Step(NamedTuple):
+    """A move that a search made, and the score of the graph that it led to."""
+
+    move: Move
+    score: float
+
+
+@dataclass(frozen=True, eq=False)
+class SearchResult:
+    """The graph that a search ended with.
+
+    Attributes
+    ----------
+    parents : list of tuple of int
+        The parents of every variable.
+    score : float
+        Its score, graph prior included, in nats.
+    start_score : float
+        The score of the graph that the search started from.
+    history : list of Step
+        The moves made, in order; empty for searches that make none.
+    """
+
+    parents: list[tuple[int, ...]]
+    score: float
+    start_score: float
+    history: list[Step] = field(default_factory=list)
+
+
+class _Climb:
+    """The current graph of a climb, and what toggling each edge would add to its score."""
+
+    def __init__(self, scores: LocalScores, start: DAG, constraints: Constraints) -> None:
+        n = start.n_variables
+        self.scores = scores
+        self.dag = start.copy()
+        self.constraints = constraints
+        self.local = np.empty(n)
+        # gains[a, b]: change of b's local score when a joins its parents, or leaves them.
+        self.gains = np.empty((n, n))
+        self.history: list[Step] = []
+        for child in range(n):
+            self._rescore(child)
+        self.start_score = self.score = math.fsum(self.local)
+
+    def _rescore(self, child: int) -> None:
+        row = self.scores.toggled(child, self.dag.parents(child))
+        self.local[child] = row[child]
+        self.gains[:, child] = row - row[child]
+
+    def move_gains(self) -> tuple[np.ndarray, np.ndarray]:
+        """Change of score by adding or deleting, and by reversing, each edge; -inf if not valid."""
+        toggles = self.constraints.additions(self.dag) | self.constraints.deletions(self.dag)
+        reversals = self.constraints.reversals(self.dag)
+        return (
+            np.where(toggles, self.gains, -np.inf),
+            np.where(reversals, self.gains + self.gains.T, -np.inf),
+        )
+
+    def make(self, move: Move) -> None:
+        self.dag.apply(move)
+        self._rescore(move.child)
+        if move.kind == "reverse":
+            self._rescore(move.parent)
+        self.score = math.fsum(self.local)
+        self.history.append(Step(move, self.score))
+
+    def draw_best(
+        self, toggles: np.ndarray, reversals: np.ndarray, rng: np.random.Generator
+    ) -> tuple[Move | None, float]:
+        """One of the best moves, at random among ties, and the best gain."""
+        best = max(toggles.max(), reversals.max())
+        if best == -np.inf:
+            return None, best
+        least = best - TIE * abs(self.score)
+        tied = [*zip(*np.nonzero(toggles >= least), strict=True)]
+        n_toggles = len(tied)
+        tied += [*zip(*np.nonzero(reversals >= least), strict=True)]
+        drawn = int(rng.integers(len(tied))) if len(tied) > 1 else 0
+        a, b = map(int, tied[drawn])
+        if drawn >= n_toggles:
+            kind = "reverse"
+        else:
+            kind = "delete" if self.dag.adjacency[a, b] else "add"
+        return Move(kind, a, b), best
+
+    def result(self) -> SearchResult:
+        return SearchResult(self.dag.all_parents(), self.score, self.start_score, self.history)
+
+
+def climb_greedily(
+    scores: LocalScores,
+    start: DAG,
+    constraints: Constraints,
+    rng: np.random.Generator,
+    max_iter: int | None = None,
+) -> SearchResult:
+    """Make the best valid move, ties at random, until none improves the score."""
+    climb = _Climb(scores, start, constraints)
+    while max_iter is None or len(climb.history) < max_iter:
+        move, gain = climb.draw_best(*climb.move_gains(), rng)
+        if move is None or gain <= TIE * abs(climb.score):
+            break
+        climb.make(move)
+    return climb.result()
