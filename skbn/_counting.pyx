@@ -6,7 +6,7 @@ few cells per row, and beyond that rows are grouped by the states that occur.
 All kernels release the GIL and trust their caller: codes below their cardinality, shapes that fit.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
@@ -17,6 +17,8 @@ ctypedef fused code_t:
 
 # Tables up to this many cells are used whatever the number of rows (they stay in the L2 cache).
 cdef int64_t SMALL_TABLE = 65536
+# Up to this many parent configurations are numbered whether they occur or not.
+cdef int64_t FEW = 256
 
 
 cdef int64_t dense_limit(int64_t n_rows) noexcept nogil:
@@ -114,19 +116,24 @@ def joint_labels(
 
 cdef int64_t configurations(
     const code_t[:, ::1] codes, const int64_t[::1] cardinalities, const int32_t[::1] parents,
-    int32_t* labels,
+    int64_t left_out, int32_t* labels, bint* plain,
 ) noexcept nogil:
-    """Number each row's parent configuration; all configurations if few, else the observed ones.
+    """Number each row's configuration of `parents` but the one at place `left_out`.
 
-    Returns how many numbers there are, or -1 when memory ran out.
+    While they are few all configurations are numbered, the last parent running fastest (`plain`
+    stays true); else only those that occur. Returns how many numbers there are, or -1 when memory
+    ran out.
     """
     cdef int64_t n_rows = codes.shape[1]
     cdef int64_t n_labels = 1, cardinality, k, i
-    cdef int64_t few = max(<int64_t>256, n_rows // 32)
+    cdef int64_t few = max(FEW, n_rows // 32)
     cdef int32_t r
     cdef const code_t* column
+    plain[0] = True
     memset(labels, 0, n_rows * sizeof(int32_t))
     for k in range(parents.shape[0]):
+        if k == left_out:
+            continue
         cardinality = cardinalities[parents[k]]
         column = &codes[parents[k], 0]
         if cardinality <= few // n_labels:
@@ -135,14 +142,24 @@ cdef int64_t configurations(
                 labels[i] = labels[i] * r + <int32_t>column[i]
             n_labels *= cardinality
         else:
+            plain[0] = False
             n_labels = refine(column, cardinality, labels, n_labels, n_rows)
             if n_labels < 0:
                 return -1
     return n_labels
 
 
+cdef struct Terms:
+    # f and g by count, in fixed point, for one candidate. Counts from `known` upward that hold 0
+    # have not been evaluated yet; counts from `length` upward never are kept.
+    const int64_t* cells
+    const int64_t* parents
+    int64_t known
+    int64_t length
+
+
 cdef struct Sink:
-    # Counts too large for the tables, for the caller to evaluate: owner 2k is a cell of
+    # Counts that the tables do not know, for the caller to evaluate: owner 2k is a cell of
     # candidate k, owner 2k + 1 a parent configuration.
     int32_t* owners
     int64_t* counts
@@ -150,20 +167,19 @@ cdef struct Sink:
 
 
 cdef inline int64_t look_up(
-    const int64_t* table, int64_t length, int64_t count, int64_t owner, Sink* large,
+    const int64_t* table, const Terms* terms, int64_t count, int64_t owner, Sink* unknown,
 ) noexcept nogil:
-    if count < length:
+    if count < terms.known or (count < terms.length and table[count] != 0):
         return table[count]
-    large.owners[large.size] = <int32_t>owner
-    large.counts[large.size] = count
-    large.size += 1
+    unknown.owners[unknown.size] = <int32_t>owner
+    unknown.counts[unknown.size] = count
+    unknown.size += 1
     return 0
 
 
 cdef int64_t sum_table(
-    const int32_t* table, int64_t n_configurations, int64_t cardinality,
-    const int64_t* cell_terms, const int64_t* parent_terms, int64_t length,
-    int64_t candidate, Sink* large,
+    const int32_t* table, int64_t n_configurations, int64_t cardinality, const Terms* terms,
+    int64_t candidate, Sink* unknown,
 ) noexcept nogil:
     """sum over cells of f(N_jk) minus sum over configurations of g(N_j)."""
     cdef int64_t total = 0, j, k, count, parent_count
@@ -172,38 +188,29 @@ cdef int64_t sum_table(
         for k in range(cardinality):
             count = table[k]
             parent_count += count
-            total += look_up(cell_terms, length, count, 2 * candidate, large)
-        total -= look_up(parent_terms, length, parent_count, 2 * candidate + 1, large)
+            total += look_up(terms.cells, terms, count, 2 * candidate, unknown)
+        total -= look_up(terms.parents, terms, parent_count, 2 * candidate + 1, unknown)
         table += cardinality
     return total
 
 
-cdef int64_t sum_grouped(
-    const code_t* child, int64_t child_cardinality,
-    const code_t* candidate_column, int64_t candidate_cardinality,
-    const int32_t* configuration, int64_t n_configurations, const int32_t* weights,
-    int32_t* labels, int32_t* counts, int64_t n_rows,
-    const int64_t* cell_terms, const int64_t* parent_terms, int64_t length,
-    int64_t candidate, Sink* large, bint* failed,
+cdef int64_t sum_labels(
+    const code_t* child, int64_t child_cardinality, int32_t* labels, int64_t n_labels,
+    const int32_t* weights, int32_t* counts, int64_t n_rows,
+    const Terms* terms, int64_t candidate, Sink* unknown, bint* failed,
 ) noexcept nogil:
-    """The same sums where a table of all states would be too large: observed states only."""
-    cdef int64_t total = 0, i, n_labels
-    for i in range(n_rows):
-        labels[i] = configuration[i]
-    n_labels = refine(candidate_column, candidate_cardinality, labels, n_configurations, n_rows)
-    if n_labels < 0:
-        failed[0] = True
-        return 0
+    """The same sums for numbered configurations, where a table of all cells would be too large."""
+    cdef int64_t total = 0, i
     count_labels(labels, n_labels, weights, counts, n_rows)
     for i in range(n_labels):
-        total -= look_up(parent_terms, length, counts[i], 2 * candidate + 1, large)
+        total -= look_up(terms.parents, terms, counts[i], 2 * candidate + 1, unknown)
     n_labels = refine(child, child_cardinality, labels, n_labels, n_rows)
     if n_labels < 0:
         failed[0] = True
         return 0
     count_labels(labels, n_labels, weights, counts, n_rows)
     for i in range(n_labels):
-        total += look_up(cell_terms, length, counts[i], 2 * candidate, large)
+        total += look_up(terms.cells, terms, counts[i], 2 * candidate, unknown)
     return total
 
 
@@ -221,7 +228,20 @@ cdef void count_labels(
             counts[labels[i]] += weights[i]
 
 
-cdef void count_four(
+cdef void count_cells(
+    const int32_t* base, int32_t n_base, const int32_t* weights, int64_t n_rows,
+    const code_t* column, int32_t* table,
+) noexcept nogil:
+    cdef int64_t i
+    if weights == NULL:
+        for i in range(n_rows):
+            table[<int32_t>column[i] * n_base + base[i]] += 1
+    else:
+        for i in range(n_rows):
+            table[<int32_t>column[i] * n_base + base[i]] += weights[i]
+
+
+cdef void count_cells_of_four(
     const int32_t* base, int32_t n_base, const int32_t* weights, int64_t n_rows,
     const code_t* a, const code_t* b, const code_t* c, const code_t* d,
     int32_t* table_a, int32_t* table_b, int32_t* table_c, int32_t* table_d,
@@ -246,14 +266,47 @@ cdef void count_four(
             table_d[<int32_t>d[i] * n_base + cell] += weight
 
 
+cdef void sum_out(
+    const int32_t* table, int64_t n_outer, int64_t n_states, int64_t n_inner, int32_t* out,
+) noexcept nogil:
+    """Sum a table of shape (n_outer, n_states, n_inner) over its middle axis."""
+    cdef int64_t outer, state, inner
+    memset(out, 0, n_outer * n_inner * sizeof(int32_t))
+    for outer in range(n_outer):
+        for state in range(n_states):
+            for inner in range(n_inner):
+                out[inner] += table[inner]
+            table += n_inner
+        out += n_inner
+
+
+cdef class _Scratch:
+    """Buffers of one call, freed with it."""
+
+    cdef int32_t* configuration
+    cdef int32_t* base
+    cdef int32_t* labels
+    cdef int32_t* counts
+    cdef int32_t* own
+    cdef int32_t* tables
+
+    def __dealloc__(self):
+        free(self.configuration)
+        free(self.base)
+        free(self.labels)
+        free(self.counts)
+        free(self.own)
+        free(self.tables)
+
+
 def sum_families(
     const code_t[:, ::1] codes, const int64_t[::1] cardinalities, const int32_t[::1] weights,
     int child, const int32_t[::1] parents, const int32_t[::1] candidates,
-    const int32_t[::1] term_rows, const int64_t[:, ::1] cell_terms,
-    const int64_t[:, ::1] parent_terms,
-    int64_t[::1] totals, int32_t[::1] large_owners, int64_t[::1] large_counts,
+    const uintptr_t[::1] cell_terms, const uintptr_t[::1] parent_terms,
+    int64_t known, int64_t length,
+    int64_t[::1] totals, int32_t[::1] unknown_owners, int64_t[::1] unknown_counts,
 ):
-    """Sum tabulated terms over the counts of `child` given `parents` and one more candidate.
+    """Sum tabulated terms over the counts of `child` given `parents`, changed by each candidate.
 
     Parameters
     ----------
@@ -262,21 +315,21 @@ def sum_families(
     weights : (n_rows,) or None
         Whole weights; their sum is below 2**31.
     candidates : (n_candidates,)
-        Variables; -1 stands for no further parent.
-    term_rows : (n_candidates,)
-        Row of the tables that a candidate uses.
-    cell_terms, parent_terms : (n_tables, length)
-        f(n) and g(n) for n = 0 .. length - 1 as integers (fixed point), both 0 at n = 0.
+        Variables: one that is no parent joins the parents, one that is leaves them, and `child`
+        itself stands for the parents as they are. The latter two kinds come last.
+    cell_terms, parent_terms : (n_candidates,)
+        Addresses of int64 tables of f(n) and g(n), n = 0 .. length - 1, in fixed point.
+        They are 0 at n = 0, and where 0 from n = `known` upward, not evaluated yet.
     totals : (n_candidates,), out
-        sum f(N_jk) - sum g(N_j), over counts below `length`.
-    large_owners, large_counts : out
-        The counts from `length` upward: owner 2k for a cell of candidate k, 2k + 1 for a parent
-        configuration. They must hold 2 * n_candidates * (total weight // length) entries.
+        sum f(N_jk) - sum g(N_j), over counts that the tables know.
+    unknown_owners, unknown_counts : out
+        The other counts: owner 2k for a cell of candidate k, 2k + 1 for a parent configuration.
+        They must hold 2 * n_candidates * (total weight // known) entries.
 
     Returns
     -------
     int
-        How many large counts there are.
+        How many unknown counts there are.
 
     Notes
     -----
@@ -285,131 +338,163 @@ def sum_families(
     """
     cdef int64_t n_rows = codes.shape[1]
     cdef int64_t n_candidates = candidates.shape[0]
-    cdef int64_t length = cell_terms.shape[1]
+    cdef int64_t n_joining = 0
     cdef int64_t child_cardinality = cardinalities[child]
     cdef const int32_t* row_weights = NULL if weights is None else &weights[0]
-    cdef int64_t n_configurations, n_base, limit, largest = 1, cells, i, k, slot, n_slots
-    cdef int64_t cardinality
-    cdef bint grouped = False, failed = False
-    cdef int32_t* configuration = NULL
-    cdef int32_t* base = NULL
-    cdef int32_t* labels = NULL
-    cdef int32_t* counts = NULL
-    cdef int32_t* tables = NULL
-    cdef code_t* nothing = NULL
-    cdef const code_t* column
+    cdef const code_t* child_column = &codes[child, 0]
+    cdef int64_t n_configurations, n_base = 0, limit = dense_limit(n_rows)
+    cdef int64_t largest = 0, cardinality, i, k, slot, place, n_slots, n_inner
+    cdef bint plain = True, still_plain = True, failed = False, has_own = False
     cdef const code_t* columns[4]
     cdef int64_t waiting[4]
-    cdef Sink large
-    large.owners = &large_owners[0] if large_owners.shape[0] else NULL
-    large.counts = &large_counts[0] if large_counts.shape[0] else NULL
-    large.size = 0
+    cdef Terms terms
+    cdef Sink unknown
+    cdef _Scratch scratch = _Scratch()
+
+    unknown.owners = &unknown_owners[0] if unknown_owners.shape[0] else NULL
+    unknown.counts = &unknown_counts[0] if unknown_counts.shape[0] else NULL
+    unknown.size = 0
+    terms.known = known
+    terms.length = length
+    for k in range(n_candidates):
+        if candidates[k] == child or place_of(candidates[k], parents) >= 0:
+            break
+        n_joining += 1
 
     with nogil:
-        limit = dense_limit(n_rows)
-        configuration = <int32_t*>malloc(n_rows * sizeof(int32_t))
-        nothing = <code_t*>calloc(n_rows, sizeof(code_t))
-        if configuration == NULL or nothing == NULL:
+        scratch.configuration = <int32_t*>malloc(n_rows * sizeof(int32_t))
+        scratch.labels = <int32_t*>malloc(n_rows * sizeof(int32_t))
+        scratch.counts = <int32_t*>malloc(max(n_rows, FEW) * sizeof(int32_t))
+        if scratch.configuration == NULL or scratch.labels == NULL or scratch.counts == NULL:
             failed = True
         if not failed:
-            n_configurations = configurations(codes, cardinalities, parents, configuration)
+            n_configurations = configurations(
+                codes, cardinalities, parents, -1, scratch.configuration, &plain
+            )
             failed = n_configurations < 0
-        if not failed:
-            if child_cardinality <= limit // n_configurations:
-                n_base = n_configurations * child_cardinality
-            else:
-                n_base = limit + 1
-            for k in range(n_candidates):
-                cardinality = 1 if candidates[k] < 0 else cardinalities[candidates[k]]
-                if n_base > limit // cardinality:
-                    grouped = True
-                else:
+        if not failed and child_cardinality <= limit // n_configurations:
+            n_base = n_configurations * child_cardinality
+            for k in range(n_joining):
+                cardinality = cardinalities[candidates[k]]
+                if cardinality <= limit // n_base:
                     largest = max(largest, n_base * cardinality)
-            if grouped:
-                labels = <int32_t*>malloc(n_rows * sizeof(int32_t))
-                counts = <int32_t*>malloc(n_rows * sizeof(int32_t))
-                failed = labels == NULL or counts == NULL
-            if n_base <= limit and not failed:
-                base = <int32_t*>malloc(n_rows * sizeof(int32_t))
-                tables = <int32_t*>malloc(4 * largest * sizeof(int32_t))
-                failed = base == NULL or tables == NULL
+            scratch.base = <int32_t*>malloc(n_rows * sizeof(int32_t))
+            scratch.own = <int32_t*>malloc(n_base * sizeof(int32_t))
+            # One table at least: removals use it to sum a parent out.
+            largest = max(largest, n_base)
+            scratch.tables = <int32_t*>malloc(4 * largest * sizeof(int32_t))
+            failed = scratch.base == NULL or scratch.own == NULL or scratch.tables == NULL
+            if not failed:
+                for i in range(n_rows):
+                    scratch.base[i] = (
+                        scratch.configuration[i] * <int32_t>child_cardinality
+                        + <int32_t>child_column[i]
+                    )
+
+        # Variables that join: four tables at a time, or by numbered configurations.
+        n_slots = 0
+        for k in range(n_joining):
+            if failed:
+                break
+            cardinality = cardinalities[candidates[k]]
+            if n_base > 0 and cardinality <= limit // n_base:
+                columns[n_slots] = &codes[candidates[k], 0]
+                waiting[n_slots] = k
+                n_slots += 1
+            else:
+                for i in range(n_rows):
+                    scratch.labels[i] = scratch.configuration[i]
+                i = refine(
+                    &codes[candidates[k], 0], cardinality, scratch.labels, n_configurations, n_rows
+                )
+                failed = i < 0
                 if not failed:
-                    column = &codes[child, 0]
-                    for i in range(n_rows):
-                        base[i] = (
-                            configuration[i] * <int32_t>child_cardinality + <int32_t>column[i]
-                        )
-        if not failed:
-            n_slots = 0
-            for k in range(n_candidates):
-                cardinality = 1 if candidates[k] < 0 else cardinalities[candidates[k]]
-                column = nothing if candidates[k] < 0 else &codes[candidates[k], 0]
-                if n_base > limit // cardinality:
-                    totals[k] = sum_grouped(
-                        &codes[child, 0], child_cardinality, column, cardinality,
-                        configuration, n_configurations, row_weights, labels, counts, n_rows,
-                        &cell_terms[term_rows[k], 0], &parent_terms[term_rows[k], 0], length,
-                        k, &large, &failed,
+                    terms.cells = <const int64_t*>cell_terms[k]
+                    terms.parents = <const int64_t*>parent_terms[k]
+                    totals[k] = sum_labels(
+                        child_column, child_cardinality, scratch.labels, i, row_weights,
+                        scratch.counts, n_rows, &terms, k, &unknown, &failed,
                     )
-                    if failed:
-                        break
+            if n_slots == 4 or (n_slots > 0 and k == n_joining - 1):
+                for slot in range(n_slots):
+                    memset(
+                        scratch.tables + slot * largest, 0,
+                        n_base * cardinalities[candidates[waiting[slot]]] * sizeof(int32_t),
+                    )
+                if n_slots == 4:
+                    count_cells_of_four(
+                        scratch.base, <int32_t>n_base, row_weights, n_rows,
+                        columns[0], columns[1], columns[2], columns[3],
+                        scratch.tables, scratch.tables + largest,
+                        scratch.tables + 2 * largest, scratch.tables + 3 * largest,
+                    )
                 else:
-                    columns[n_slots] = column
-                    waiting[n_slots] = k
-                    n_slots += 1
-                if n_slots == 4 or (n_slots and k == n_candidates - 1):
                     for slot in range(n_slots):
-                        cells = candidate_cells(waiting[slot], candidates, cardinalities, n_base)
-                        memset(tables + slot * largest, 0, cells * sizeof(int32_t))
-                    count_slots(
-                        n_slots, base, <int32_t>n_base, row_weights, n_rows, columns, tables,
-                        largest,
-                    )
-                    for slot in range(n_slots):
-                        i = waiting[slot]
-                        cells = candidate_cells(i, candidates, cardinalities, n_base)
-                        totals[i] = sum_table(
-                            tables + slot * largest, cells // child_cardinality,
-                            child_cardinality, &cell_terms[term_rows[i], 0],
-                            &parent_terms[term_rows[i], 0], length, i, &large,
+                        count_cells(
+                            scratch.base, <int32_t>n_base, row_weights, n_rows, columns[slot],
+                            scratch.tables + slot * largest,
                         )
-                    n_slots = 0
-        free(configuration)
-        free(base)
-        free(labels)
-        free(counts)
-        free(tables)
-        free(nothing)
+                for slot in range(n_slots):
+                    place = waiting[slot]
+                    cardinality = cardinalities[candidates[place]]
+                    terms.cells = <const int64_t*>cell_terms[place]
+                    terms.parents = <const int64_t*>parent_terms[place]
+                    totals[place] = sum_table(
+                        scratch.tables + slot * largest, cardinality * n_configurations,
+                        child_cardinality, &terms, place, &unknown,
+                    )
+                if not has_own:
+                    sum_out(
+                        scratch.tables, 1, cardinalities[candidates[waiting[0]]], n_base,
+                        scratch.own,
+                    )
+                    has_own = True
+                n_slots = 0
+
+        # The parents as they are, and without one of them.
+        if n_base > 0 and not has_own and not failed:
+            count_labels(scratch.base, n_base, row_weights, scratch.own, n_rows)
+        for k in range(n_joining, n_candidates):
+            if failed:
+                break
+            terms.cells = <const int64_t*>cell_terms[k]
+            terms.parents = <const int64_t*>parent_terms[k]
+            place = place_of(candidates[k], parents)
+            if place < 0 and n_base > 0:
+                totals[k] = sum_table(
+                    scratch.own, n_configurations, child_cardinality, &terms, k, &unknown
+                )
+            elif plain and n_base > 0:
+                n_inner = child_cardinality
+                for i in range(place + 1, parents.shape[0]):
+                    n_inner *= cardinalities[parents[i]]
+                cardinality = cardinalities[parents[place]]
+                sum_out(
+                    scratch.own, n_base // n_inner // cardinality, cardinality, n_inner,
+                    scratch.tables,
+                )
+                totals[k] = sum_table(
+                    scratch.tables, n_configurations // cardinality, child_cardinality, &terms,
+                    k, &unknown,
+                )
+            else:
+                i = configurations(
+                    codes, cardinalities, parents, place, scratch.labels, &still_plain
+                )
+                failed = i < 0
+                if not failed:
+                    totals[k] = sum_labels(
+                        child_column, child_cardinality, scratch.labels, i, row_weights,
+                        scratch.counts, n_rows, &terms, k, &unknown, &failed,
+                    )
     if failed:
         raise MemoryError(f"counting families of variable {child} over {n_rows} rows")
-    return large.size
+    return unknown.size
 
 
-cdef int64_t candidate_cells(
-    int64_t k, const int32_t[::1] candidates, const int64_t[::1] cardinalities, int64_t n_base,
-) noexcept nogil:
-    return n_base if candidates[k] < 0 else n_base * cardinalities[candidates[k]]
-
-
-cdef void count_slots(
-    int64_t n_slots, const int32_t* base, int32_t n_base, const int32_t* weights, int64_t n_rows,
-    const code_t** columns, int32_t* tables, int64_t stride,
-) noexcept nogil:
-    cdef int64_t i, slot
-    cdef const code_t* column
-    cdef int32_t* table
-    if n_slots == 4:
-        count_four(
-            base, n_base, weights, n_rows, columns[0], columns[1], columns[2], columns[3],
-            tables, tables + stride, tables + 2 * stride, tables + 3 * stride,
-        )
-        return
-    for slot in range(n_slots):
-        column = columns[slot]
-        table = tables + slot * stride
-        if weights == NULL:
-            for i in range(n_rows):
-                table[<int32_t>column[i] * n_base + base[i]] += 1
-        else:
-            for i in range(n_rows):
-                table[<int32_t>column[i] * n_base + base[i]] += weights[i]
+cdef int64_t place_of(int32_t variable, const int32_t[::1] parents) noexcept nogil:
+    cdef int64_t k
+    for k in range(parents.shape[0]):
+        if parents[k] == variable:
+            return k
+    return -1

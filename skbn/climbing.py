@@ -1,7 +1,9 @@
 """Climbing from graph to graph by single moves: greedy, first-ascent and tabu."""
 
 import math
-from dataclasses import dataclass, field
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -119,3 +121,105 @@ def climb_greedily(
             break
         climb.make(move)
     return climb.result()
+
+
+def climb_first_ascent(
+    scores: LocalScores,
+    start: DAG,
+    constraints: Constraints,
+    rng: np.random.Generator,
+    max_iter: int | None = None,
+) -> SearchResult:
+    """Look at the valid moves in random order and make the first that improves, until none does.
+
+    Only the moves that are looked at are scored.
+    """
+    dag = start.copy()
+    local = [scores.local(child, dag.parents(child)) for child in range(dag.n_variables)]
+    start_score = score = math.fsum(local)
+    history: list[Step] = []
+    while max_iter is None or len(history) < max_iter:
+        for move in _shuffled_moves(dag, constraints, rng):
+            changed = {child: scores.local(child, parents) for child, parents in _after(dag, move)}
+            gain = math.fsum(new - local[child] for child, new in changed.items())
+            if gain > TIE * abs(score):
+                break
+        else:
+            break
+        dag.apply(move)
+        for child, new in changed.items():
+            local[child] = new
+        score = math.fsum(local)
+        history.append(Step(move, score))
+    return SearchResult(dag.all_parents(), score, start_score, history)
+
+
+def _shuffled_moves(dag: DAG, constraints: Constraints, rng: np.random.Generator) -> Iterator[Move]:
+    """All moves that are valid and permitted, in random order."""
+    edges = [
+        np.argwhere(matrix)
+        for matrix in (
+            constraints.additions(dag), constraints.deletions(dag), constraints.reversals(dag)
+        )
+    ]
+    kinds = np.repeat(["add", "delete", "reverse"], [len(found) for found in edges])
+    edges = np.concatenate(edges)
+    for drawn in rng.permutation(len(edges)).tolist():
+        yield Move(str(kinds[drawn]), *edges[drawn].tolist())
+
+
+def _after(dag: DAG, move: Move) -> list[tuple[int, tuple[int, ...]]]:
+    """The children whose parents a move changes, and their parents after it."""
+    kind, a, b = move
+    if kind == "add":
+        return [(b, (*dag.parents(b), a))]
+    without = (b, tuple(p for p in dag.parents(b) if p != a))
+    return [without] if kind == "delete" else [without, (a, (*dag.parents(a), b))]
+
+
+def climb_with_tabu(
+    scores: LocalScores,
+    start: DAG,
+    constraints: Constraints,
+    rng: np.random.Generator,
+    max_iter: int | None = None,
+    tabu_length: int = 10,
+    patience: int = 10,
+) -> SearchResult:
+    """Greedy climbing that goes on downhill: the best move that does not undo a recent one.
+
+    Parameters
+    ----------
+    tabu_length : int
+        How many of the last moves may not be undone. A move that leads to a better graph than any
+        before is made all the same (aspiration).
+    patience : int
+        The search ends after this many moves without a better graph than any before.
+
+    Returns
+    -------
+    SearchResult
+        The best graph on the way; its history ends there.
+    """
+    climb = _Climb(scores, start, constraints)
+    tabu: deque[Move] = deque(maxlen=tabu_length)
+    best = climb.result()
+    n_best = 0
+    while len(climb.history) - n_best < patience:
+        if max_iter is not None and len(climb.history) >= max_iter:
+            break
+        toggles, reversals = climb.move_gains()
+        needed = best.score + TIE * abs(best.score) - climb.score
+        for kind, a, b in tabu:
+            matrix = reversals if kind == "reverse" else toggles
+            if matrix[a, b] <= needed:
+                matrix[a, b] = -np.inf
+        move, _ = climb.draw_best(toggles, reversals, rng)
+        if move is None:
+            break
+        climb.make(move)
+        tabu.append(move.inverse)
+        if climb.score > best.score + TIE * abs(best.score):
+            best = climb.result()
+            n_best = len(climb.history)
+    return replace(best, history=climb.history[:n_best])

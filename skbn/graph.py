@@ -1,5 +1,6 @@
 """Directed acyclic graphs, the three moves between them, and the ancestor relation."""
 
+import heapq
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
@@ -177,7 +178,7 @@ class CycleError(ValueError):
 
 
 def topological_order(adjacency: np.ndarray) -> list[int]:
-    """All variables, parents before children; depth first, lower indices first.
+    """All variables, parents before children, else in index order.
 
     Raises
     ------
@@ -185,15 +186,15 @@ def topological_order(adjacency: np.ndarray) -> list[int]:
         If there is none.
     """
     n_parents = adjacency.sum(axis=0)
-    ready = np.flatnonzero(n_parents == 0).tolist()[::-1]
+    ready = np.flatnonzero(n_parents == 0).tolist()
     order: list[int] = []
     while ready:
-        variable = ready.pop()
+        variable = heapq.heappop(ready)
         order.append(variable)
-        for child in np.flatnonzero(adjacency[variable])[::-1].tolist():
+        for child in np.flatnonzero(adjacency[variable]).tolist():
             n_parents[child] -= 1
             if n_parents[child] == 0:
-                ready.append(child)
+                heapq.heappush(ready, child)
     if len(order) < len(adjacency):
         raise CycleError(_find_cycle(adjacency, set(range(len(adjacency))) - set(order)))
     return order

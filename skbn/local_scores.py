@@ -1,9 +1,8 @@
 """Local scores of families: counted, summed, and remembered."""
 
 import math
-from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -11,23 +10,35 @@ from skbn._counting import sum_families
 from skbn.counts import count_family
 from skbn.data import CategoricalData
 from skbn.scores import Family, Score
-
-# Counts below this are looked up; there are at most n_samples / 1024 larger ones per sum.
-_TABLE_LENGTH = 1024
-_NO_CANDIDATE = np.array([-1], dtype=np.int32)
+from skbn.term_tables import TermTables
 
 
-@dataclass(frozen=True, eq=False)
-class _Terms:
-    """f and g of one shape of family for counts 0, 1, ... in units of 1 / scale."""
+class _Memory:
+    """A dictionary that forgets everything when it would grow beyond so many bytes."""
 
-    cells: np.ndarray
-    parents: np.ndarray
-    scale: float
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._bytes = 0
+        self._known: dict = {}
+        self._lock = threading.Lock()
+
+    def get(self, key):
+        return self._known.get(key)
+
+    def put(self, key, value, n_bytes: int) -> None:
+        with self._lock:
+            if self._bytes + n_bytes > self._max_bytes:
+                self._known.clear()
+                self._bytes = 0
+            self._known[key] = value
+            self._bytes += n_bytes
 
 
 class LocalScores:
     """Local scores of one table under one score, for any child and any parents.
+
+    Several threads may ask at once; what one has counted, the others find. Answers do not depend
+    on what was asked before.
 
     Parameters
     ----------
@@ -35,8 +46,10 @@ class LocalScores:
     score : Score
     ess : float
         Equivalent sample size, for the scores that use one.
+    log_prior : callable, optional
+        ``log_prior(child, parents)``, added to every local score; parents are a sorted tuple.
     memory : int
-        Bytes that remembered scores may take; the least recently used ones are dropped first.
+        Bytes that remembered scores may take; all are forgotten when they would take more.
 
     Attributes
     ----------
@@ -45,20 +58,35 @@ class LocalScores:
     """
 
     def __init__(
-        self, data: CategoricalData, score: Score, ess: float, memory: int = 256 * 2**20
+        self,
+        data: CategoricalData,
+        score: Score,
+        ess: float,
+        log_prior: Callable[[int, tuple[int, ...]], float] | None = None,
+        memory: int = 256 * 2**20,
     ) -> None:
         self.data = data
         self.score = score
         self.ess = float(ess)
+        self.log_prior = log_prior
         self.n_evaluations = 0
         self._cardinalities = data.cardinalities.tolist()
-        self._terms: dict[tuple[int, int], _Terms] = {}
-        self._rows: OrderedDict[tuple[int, tuple[int, ...]], np.ndarray] = OrderedDict()
-        self._max_rows = max(2 * data.n_variables, memory // (8 * data.n_variables + 300))
+        self._shapes = _Memory(memory)
+        self._rows = _Memory(memory)
+        self._families = _Memory(memory // 2)
 
     def local(self, child: int, parents: Iterable[int]) -> float:
         """The local score of `child` given `parents`, in nats."""
-        return float(self._evaluate(child, sorted(parents), _NO_CANDIDATE)[0])
+        parents = tuple(sorted(parents))
+        key = (child, parents)
+        row = self._rows.get(key)
+        if row is not None:
+            return float(row[child])
+        known = self._families.get(key)
+        if known is None:
+            known = float(self._evaluate(child, parents, np.array([child], dtype=np.int32))[0])
+            self._families.put(key, known, 200 + 16 * len(parents))
+        return known
 
     def total(self, parents: Sequence[Iterable[int]]) -> float:
         """The score of the graph in which `parents[i]` are the parents of i, in nats.
@@ -77,54 +105,41 @@ class LocalScores:
             entry `child` is the score given `parents` themselves. Read-only.
         """
         parents = tuple(sorted(parents))
-        key = (child, parents)
-        row = self._rows.get(key)
+        row = self._rows.get((child, parents))
         if row is not None:
-            self._rows.move_to_end(key)
             return row
+        joining = np.ones(self.data.n_variables, dtype=bool)
+        joining[[child, *parents]] = False
+        changes = np.concatenate([np.flatnonzero(joining), [child, *parents]]).astype(np.int32)
         row = np.empty(self.data.n_variables)
-        others = np.ones(self.data.n_variables, dtype=bool)
-        others[child] = False
-        others[list(parents)] = False
-        candidates = np.flatnonzero(others).astype(np.int32)
-        # -1, no candidate, comes along: the score given `parents` themselves.
-        scores = self._evaluate(child, parents, np.append(candidates, _NO_CANDIDATE))
-        row[candidates] = scores[:-1]
-        row[child] = scores[-1]
-        for parent in parents:
-            rest = tuple(p for p in parents if p != parent)
-            known = self._rows.get((child, rest))
-            row[parent] = self.local(child, rest) if known is None else known[child]
+        row[changes] = self._evaluate(child, parents, changes)
         row.flags.writeable = False
-        self._rows[key] = row
-        if len(self._rows) > self._max_rows:
-            self._rows.popitem(last=False)
+        self._rows.put((child, parents), row, row.nbytes + 300)
         return row
 
-    def _evaluate(self, child: int, parents: Sequence[int], candidates: np.ndarray) -> np.ndarray:
-        """Local scores given `parents` and each candidate; -1 is no candidate."""
-        self.n_evaluations += len(candidates)
-        if self.data.has_whole_weights and getattr(self.score, "tabulated", False):
-            return self._evaluate_tabulated(child, parents, candidates)
-        return np.array([
-            self._evaluate_counts(child, [*parents, candidate] if candidate >= 0 else parents)
-            for candidate in candidates.tolist()
-        ])
+    def _evaluate(
+        self, child: int, parents: tuple[int, ...], changes: np.ndarray
+    ) -> np.ndarray:
+        """Local scores of `child` with each of `changes` joining or leaving its parents.
 
-    def _family(self, child: int, n_parents: int, n_parent_states: int) -> Family:
-        return Family(
-            self._cardinalities[child],
-            n_parent_states,
-            n_parents,
-            self.data.n_variables,
-            self.data.n_samples,
-            self.ess,
-        )
+        `child` among the changes stands for no change; it and leaving parents come last.
+        """
+        self.n_evaluations += len(changes)
+        native = self.data.has_whole_weights and getattr(self.score, "tabulated", False)
+        if native and self.log_prior is None:
+            return self._evaluate_natively(child, parents, changes)
+        families = [_toggle(child, parents, change) for change in changes.tolist()]
+        if native:
+            scores = self._evaluate_natively(child, parents, changes)
+        else:
+            scores = np.array([self._evaluate_counts(child, family) for family in families])
+        if self.log_prior is not None:
+            scores += [self.log_prior(child, tuple(sorted(family))) for family in families]
+        return scores
 
-    def _evaluate_counts(self, child: int, parents: Sequence[int]) -> float:
-        n_parent_states = math.prod(self._cardinalities[p] for p in parents)
+    def _evaluate_counts(self, child: int, parents: tuple[int, ...]) -> float:
         cells, parent_counts = count_family(self.data, child, parents)
-        family = self._family(child, len(parents), n_parent_states)
+        family = self._family(child, parents)
         family = family._replace(n_observed_parent_states=len(parent_counts))
         return (
             float(np.sum(self.score.cell_terms(cells, family)))
@@ -132,74 +147,65 @@ class LocalScores:
             + self.score.constant(family)
         )
 
-    def _evaluate_tabulated(
-        self, child: int, parents: Sequence[int], candidates: np.ndarray
+    def _family(self, child: int, parents: Iterable[int]) -> Family:
+        states = [self._cardinalities[parent] for parent in parents]
+        return Family(
+            self._cardinalities[child],
+            math.prod(states),
+            len(states),
+            self.data.n_variables,
+            self.data.n_samples,
+            self.ess,
+        )
+
+    def _evaluate_natively(
+        self, child: int, parents: tuple[int, ...], changes: np.ndarray
     ) -> np.ndarray:
-        base_states = math.prod(self._cardinalities[p] for p in parents)
+        # Changes of one cardinality in one direction share the shape of the family.
+        shape_of_kind: dict[int, int] = {}
         families: list[Family] = []
-        terms: list[_Terms] = []
-        row_of_cardinality: dict[int, int] = {}
-        rows = np.empty(len(candidates), dtype=np.int32)
-        for k, candidate in enumerate(candidates.tolist()):
-            cardinality = 0 if candidate < 0 else self._cardinalities[candidate]
-            row = row_of_cardinality.setdefault(cardinality, len(families))
-            if row == len(families):
-                n_parents = len(parents) + (candidate >= 0)
-                family = self._family(child, n_parents, base_states * max(cardinality, 1))
-                families.append(family)
-                terms.append(self._tabulate(family))
-            rows[k] = row
-
-        cell_terms = np.stack([t.cells for t in terms])
-        parent_terms = np.stack([t.parents for t in terms])
-        totals = np.empty(len(candidates), dtype=np.int64)
-        n_large = 2 * len(candidates) * int(self.data.n_samples // cell_terms.shape[1])
-        owners = np.empty(n_large, dtype=np.int32)
-        large = np.empty(n_large, dtype=np.int64)
-        n_large = sum_families(
+        shape = np.empty(len(changes), dtype=np.int64)
+        for k, change in enumerate(changes.tolist()):
+            cardinality = self._cardinalities[change]
+            kind = 0 if change == child else -cardinality if change in parents else cardinality
+            shape[k] = shape_of_kind.setdefault(kind, len(families))
+            if shape[k] == len(families):
+                families.append(self._family(child, _toggle(child, parents, change)))
+        tables = [self._tables(family) for family in families]
+        known, length = tables[0].n_known, len(tables[0].cells)
+        totals = np.zeros(len(changes), dtype=np.int64)
+        n_unknown = 2 * len(changes) * int(self.data.n_samples // known)
+        owners = np.empty(n_unknown, dtype=np.int32)
+        counts = np.empty(n_unknown, dtype=np.int64)
+        addresses = np.array([table.addresses for table in tables], dtype=np.uintp)
+        n_unknown = sum_families(
             self.data.codes, self.data.cardinalities, self.data.weights, child,
-            np.asarray(parents, dtype=np.int32), candidates, rows, cell_terms, parent_terms,
-            totals, owners, large,
+            np.array(parents, dtype=np.int32), changes,
+            addresses[shape, 0], addresses[shape, 1], known, length, totals, owners, counts,
         )
-        if n_large:
-            self._add_large(owners[:n_large], large[:n_large], rows, families, terms, totals)
-        scales = np.array([t.scale for t in terms])
+        if n_unknown:
+            owners, counts = owners[:n_unknown], counts[:n_unknown]
+            group = 2 * shape[owners >> 1] + (owners & 1)
+            for g in np.unique(group).tolist():
+                chosen = group == g
+                values = tables[g >> 1].evaluate(counts[chosen], g & 1)
+                np.add.at(totals, owners[chosen] >> 1, -values if g & 1 else values)
+        scales = np.array([table.scale for table in tables])
         constants = np.array([self.score.constant(family) for family in families])
-        return totals / scales[rows] + constants[rows]
+        return totals / scales[shape] + constants[shape]
 
-    def _add_large(
-        self, owners: np.ndarray, counts: np.ndarray, rows: np.ndarray,
-        families: list[Family], terms: list[_Terms], totals: np.ndarray,
-    ) -> None:
-        candidates, is_parent = owners >> 1, (owners & 1).astype(bool)
-        for row, (family, term) in enumerate(zip(families, terms, strict=True)):
-            for which, sign, function in (
-                (~is_parent, 1, self.score.cell_terms),
-                (is_parent, -1, self.score.parent_terms),
-            ):
-                chosen = which & (rows[candidates] == row)
-                values = function(counts[chosen].astype(np.float64), family)
-                fixed = np.rint(values * term.scale).astype(np.int64)
-                np.add.at(totals, candidates[chosen], sign * fixed)
+    def _tables(self, family: Family) -> TermTables:
+        key = (family.cardinality, family.n_parent_states)
+        tables = self._shapes.get(key)
+        if tables is None:
+            tables = TermTables(self.score, family)
+            self._shapes.put(key, tables, 2 * 8 * len(tables.cells))
+        return tables
 
-    def _tabulate(self, family: Family) -> _Terms:
-        shape = (family.cardinality, family.n_parent_states)
-        known = self._terms.get(shape)
-        if known is not None:
-            return known
-        length = int(min(self.data.n_samples + 1, _TABLE_LENGTH))
-        counts = np.append(np.arange(1.0, length), self.data.n_samples)
-        cells = self.score.cell_terms(counts, family)
-        parents = self.score.parent_terms(counts, family)
-        # |f(n)| <= n max |f(m)| / m, so sums of counts up to N stay below N times that: scaled to
-        # 2^60, which leaves room for the term at the counts between the tables' end and N.
-        slope = max(np.max(np.abs(cells) / counts), np.max(np.abs(parents) / counts))
-        bound = self.data.n_samples * max(float(slope), np.finfo(float).tiny)
-        scale = 2.0 ** (60 - math.frexp(bound)[1])
-        terms = _Terms(
-            np.concatenate([[0], np.rint(cells[:-1] * scale)]).astype(np.int64),
-            np.concatenate([[0], np.rint(parents[:-1] * scale)]).astype(np.int64),
-            scale,
-        )
-        self._terms[shape] = terms
-        return terms
+
+def _toggle(child: int, parents: tuple[int, ...], change: int) -> tuple[int, ...]:
+    if change == child:
+        return parents
+    if change in parents:
+        return tuple(p for p in parents if p != change)
+    return (*parents, change)

@@ -1,0 +1,100 @@
+"""Reading a graph in any of the forms that people have one in."""
+
+from collections.abc import Hashable, Sequence
+
+import numpy as np
+
+from skbn.constraints import edge_matrix, position
+from skbn.graph import DAG, CycleError
+
+
+def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -> DAG:
+    """The directed acyclic graph that `graph` describes over the columns `labels`.
+
+    Parameters
+    ----------
+    graph : edges, adjacency matrix, networkx graph, fitted estimator or network
+        - an iterable of (parent, child) pairs of column names;
+        - a square array, or a data frame with the column names as index and columns, that is 1
+          (True) at [parent, child] for an edge and 0 elsewhere;
+        - a directed networkx graph whose nodes are column names;
+        - anything with an attribute ``edges_`` (a fitted estimator) or with ``labels`` and
+          ``edges`` (its network).
+    labels : sequence
+        Column names, in column order.
+    name : str
+        What messages call the graph.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, an edge from a column to itself, a matrix of another shape or with
+        other entries, and a cycle; the message shows it.
+    TypeError
+        For an undirected graph or something that is no graph.
+
+    Examples
+    --------
+    >>> read_graph([("a", "b"), ("c", "b")], ["a", "b", "c"]).parents(1)
+    (0, 2)
+    """
+    labels = list(labels)
+    index = {label: i for i, label in enumerate(labels)}
+    adjacency = _adjacency(graph, index, name)
+    try:
+        return DAG.from_adjacency(adjacency)
+    except CycleError as error:
+        raise CycleError(error.cycle, labels) from None
+
+
+def _adjacency(graph: object, index: dict[Hashable, int], name: str) -> np.ndarray:
+    if hasattr(graph, "edges_"):
+        return edge_matrix(graph.edges_, index, name)
+    if hasattr(graph, "is_directed"):
+        if not graph.is_directed():
+            raise TypeError(f"{name} is an undirected graph. Pass a networkx.DiGraph.")
+        for node in graph.nodes:
+            position(node, index, name)
+        return edge_matrix(graph.edges, index, name)
+    if hasattr(graph, "labels") and hasattr(graph, "edges"):
+        return edge_matrix(graph.edges, index, name)
+    if hasattr(graph, "columns") and hasattr(graph, "index"):
+        return _from_frame(graph, index, name)
+    if isinstance(graph, np.ndarray):
+        return _from_matrix(graph, index, name)
+    try:
+        edges = list(graph)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be (parent, child) pairs, an adjacency matrix, a networkx graph or a "
+            f"fitted estimator, got {type(graph).__name__}."
+        ) from None
+    return edge_matrix(edges, index, name)
+
+
+def _from_matrix(matrix: np.ndarray, index: dict[Hashable, int], name: str) -> np.ndarray:
+    n = len(index)
+    if matrix.shape != (n, n):
+        raise ValueError(
+            f"{name} must be a {n} x {n} adjacency matrix, one row and column per variable, got an "
+            f"array of shape {matrix.shape}. Pass pairs of column names as a list."
+        )
+    if not np.isin(matrix, (0, 1)).all():
+        raise ValueError(f"{name} must hold 0 and 1 only. Compare the weights with a threshold.")
+    adjacency = matrix.astype(bool)
+    own = np.flatnonzero(np.diagonal(adjacency))
+    if len(own):
+        raise ValueError(f"{name} has an edge from {list(index)[own[0]]!r} to itself. Remove it.")
+    return adjacency
+
+
+def _from_frame(frame, index: dict[Hashable, int], name: str) -> np.ndarray:
+    rows = [position(label, index, name) for label in frame.index]
+    columns = [position(label, index, name) for label in frame.columns]
+    if sorted(rows) != list(range(len(index))) or sorted(columns) != list(range(len(index))):
+        raise ValueError(
+            f"{name} must have every column name once in its index and once in its columns."
+        )
+    matrix = np.empty((len(index), len(index)), dtype=object)
+    matrix[np.ix_(rows, columns)] = frame.to_numpy()
+    return _from_matrix(matrix, index, name)
