@@ -22,6 +22,10 @@ class _Memory:
         self._known: dict = {}
         self._lock = threading.Lock()
 
+    def __reduce__(self):
+        # Another process starts with nothing remembered; addresses would mean nothing there.
+        return _Memory, (self._max_bytes,)
+
     def get(self, key):
         return self._known.get(key)
 

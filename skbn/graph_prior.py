@@ -1,0 +1,40 @@
+"""Prior beliefs about graphs, as sums over families."""
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from numbers import Real
+
+LogPrior = Callable[[int, tuple[int, ...]], float]
+
+
+def read_graph_prior(
+    graph_prior: "float | Callable | None", labels: Sequence[Hashable]
+) -> LogPrior | None:
+    """The log prior of a family by variable numbers.
+
+    Parameters
+    ----------
+    graph_prior : float, callable or None
+        - None: uniform over graphs;
+        - a number >= 0: every edge costs that many nats;
+        - ``graph_prior(variable, parents)``: the log prior of a variable, by name, with a tuple of
+          parents, by name and in column order. -inf forbids.
+    labels : sequence
+        Column names, in column order.
+    """
+    if graph_prior is None:
+        return None
+    if isinstance(graph_prior, Real):
+        penalty = float(graph_prior)
+        return lambda child, parents: -penalty * len(parents)
+
+    def log_prior(child: int, parents: tuple[int, ...]) -> float:
+        value = float(graph_prior(labels[child], tuple(labels[p] for p in parents)))
+        if math.isnan(value) or value == math.inf:
+            raise ValueError(
+                f"graph_prior gave {value} for {labels[child]!r} with parents "
+                f"{[labels[p] for p in parents]}. It must return a number of nats or -inf."
+            )
+        return value
+
+    return log_prior

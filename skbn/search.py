@@ -1,0 +1,196 @@
+"""Searches as objects, where they start, and how often they start again."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.utils.parallel import Parallel, delayed
+
+from skbn.climbing import (
+    TIE,
+    SearchResult,
+    climb_first_ascent,
+    climb_greedily,
+    climb_with_tabu,
+)
+from skbn.constraints import Constraints
+from skbn.given_graph import read_graph
+from skbn.graph import DAG
+from skbn.local_scores import LocalScores
+from skbn.order import search_orders
+from skbn.scores import BIC
+from skbn.starts import empty_start, full_start, random_start, tree_start
+
+
+@runtime_checkable
+class Search(Protocol):
+    """What a search is: from one graph to a better one."""
+
+    def search(
+        self,
+        scores: LocalScores,
+        start: DAG,
+        constraints: Constraints,
+        rng: np.random.Generator,
+        max_iter: int | None,
+    ) -> SearchResult:
+        """The best graph found from `start`; every graph on the way keeps the constraints."""
+
+
+class GreedySearch(BaseEstimator):
+    """Make the best valid move (add, delete or reverse an edge) until none improves the score.
+
+    Moves within 1e-9 of the score of the best are ties, of which one is drawn at random.
+    ``max_iter`` limits the moves.
+    """
+
+    def search(self, scores, start, constraints, rng, max_iter=None):
+        return climb_greedily(scores, start, constraints, rng, max_iter)
+
+
+class FirstAscentSearch(BaseEstimator):
+    """Look at the valid moves in random order and make the first that improves the score.
+
+    ``max_iter`` limits the moves.
+    """
+
+    def search(self, scores, start, constraints, rng, max_iter=None):
+        return climb_first_ascent(scores, start, constraints, rng, max_iter)
+
+
+class TabuSearch(BaseEstimator):
+    """Greedy search that goes on downhill for a while and keeps the best graph that it met.
+
+    ``max_iter`` limits the moves.
+
+    Parameters
+    ----------
+    tabu_length : int, default=10
+        How many of the last moves may not be undone, unless that leads to the best graph so far.
+    patience : int, default=10
+        The search ends after this many moves without a new best graph.
+    """
+
+    def __init__(self, tabu_length=10, patience=10):
+        self.tabu_length = tabu_length
+        self.patience = patience
+
+    def search(self, scores, start, constraints, rng, max_iter=None):
+        return climb_with_tabu(
+            scores, start, constraints, rng, max_iter, self.tabu_length, self.patience
+        )
+
+
+class OrderSearch(BaseEstimator):
+    """Best order score search: put one variable after another at its best place in an order.
+
+    Every variable's parents are grown and shrunk among its predecessors. This leaves the plateaus
+    of equal scores on which single moves of edges get stuck. The first order is random but for
+    the edges of the start, which point forward. ``max_iter`` limits the sweeps over all variables.
+
+    References
+    ----------
+    B. Andrews et al. Fast Scalable and Accurate Discovery of DAGs Using the Best Order Score
+    Search and Grow-Shrink Trees. NeurIPS 2023.
+    """
+
+    def search(self, scores, start, constraints, rng, max_iter=None):
+        return search_orders(scores, start, constraints, rng, max_iter)
+
+
+SEARCHES: dict[str, Search] = {
+    "greedy": GreedySearch(),
+    "first_ascent": FirstAscentSearch(),
+    "tabu": TabuSearch(),
+    "order": OrderSearch(),
+}
+
+INITS = ("empty", "full", "random", "bic", "tree")
+
+
+@dataclass(frozen=True, eq=False)
+class SearchRuns:
+    """All runs of a search, the one from the initial graph first.
+
+    Attributes
+    ----------
+    runs : list of SearchResult
+    best : SearchResult
+        The run with the highest score, the earliest of those within 1e-9 of it.
+    """
+
+    runs: list[SearchResult]
+
+    @property
+    def best(self) -> SearchResult:
+        highest = max(run.score for run in self.runs)
+        return next(r for r in self.runs if r.score >= highest - TIE * abs(highest))
+
+
+def run_search(
+    search: Search,
+    scores: LocalScores,
+    constraints: Constraints,
+    init: "str | object",
+    labels: Sequence[Hashable],
+    random_state: np.random.RandomState,
+    *,
+    n_restarts: int = 0,
+    max_iter: int | None = None,
+    n_jobs: int | None = None,
+    report: Callable[[int, SearchResult], None] | None = None,
+) -> SearchRuns:
+    """Search from the initial graph, and again from as many random graphs as asked.
+
+    Each run has a random generator of its own, so that the runs do not depend on each other, on
+    `n_jobs` or on the backend; the first is the same whatever `n_restarts`. Runs in threads share
+    what they have counted.
+    """
+    seeds = random_state.randint(np.iinfo(np.int32).max, size=1 + n_restarts)
+
+    def run(number: int) -> SearchResult:
+        rng = np.random.default_rng(seeds[number])
+        if number == 0:
+            start = make_start(init, search, scores, constraints, labels, rng, max_iter)
+        else:
+            start = random_start(constraints, rng)
+        result = search.search(scores, start, constraints, rng, max_iter)
+        if report is not None:
+            report(number, result)
+        return result
+
+    if n_restarts == 0:
+        return SearchRuns([run(0)])
+    runs = Parallel(n_jobs=n_jobs, prefer="threads")(
+        delayed(run)(number) for number in range(1 + n_restarts)
+    )
+    return SearchRuns(runs)
+
+
+def make_start(
+    init: "str | object",
+    search: Search,
+    scores: LocalScores,
+    constraints: Constraints,
+    labels: Sequence[Hashable],
+    rng: np.random.Generator,
+    max_iter: int | None = None,
+) -> DAG:
+    """The initial graph that `init` names or is."""
+    if not isinstance(init, str):
+        dag = read_graph(init, labels, "init")
+        constraints.check(dag, labels, "init")
+        return dag
+    if init == "random":
+        return random_start(constraints, rng)
+    if init == "full":
+        return full_start(constraints)
+    if init == "tree":
+        return tree_start(scores.data, constraints)
+    if init == "bic":
+        bic = LocalScores(scores.data, BIC(), scores.ess, scores.log_prior)
+        found = search.search(bic, empty_start(constraints), constraints, rng, max_iter)
+        return DAG.from_parents(found.parents)
+    return empty_start(constraints)
