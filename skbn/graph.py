@@ -173,7 +173,7 @@ class CycleError(ValueError):
         shown = self.cycle if names is None else [names[i] for i in self.cycle]
         super().__init__(
             "The graph of a Bayesian network has no directed cycle, but this one has "
-            f"{' -> '.join(map(str, shown))}. Remove or turn one of these edges."
+            f"{' -> '.join(map(repr, shown))}. Remove or turn one of these edges."
         )
 
 

@@ -1,0 +1,107 @@
+"""A conditional probability table to read: names in place of codes."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from skbn.parameters import readable_count
+
+if TYPE_CHECKING:
+    import pandas
+
+_MOST_ROWS = 30
+_MOST_STATES = 12
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CPT:
+    """P(variable | parents) by name, for the parent configurations that occur in the data.
+
+    Attributes
+    ----------
+    variable : hashable
+        Label of the variable.
+    states : ndarray of shape (r,)
+        Names of its states.
+    parents : tuple of hashable
+        Labels of its parents, in column order.
+    configurations : list of tuple
+        Names of the parents' states, one tuple per observed configuration.
+    probabilities : ndarray of shape (n_observed, r)
+        One row per observed configuration; rows sum to 1.
+    n_configurations : int
+        Number of parent configurations, seen or not; those not seen are uniform.
+    """
+
+    variable: Hashable
+    states: np.ndarray
+    parents: tuple[Hashable, ...]
+    configurations: list[tuple]
+    probabilities: np.ndarray
+    n_configurations: int
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """The table as a data frame: observed configurations down, states across.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_observed, r)
+            Indexed by the parents' states; one row numbered 0 without parents.
+        """
+        import pandas as pd
+
+        columns = pd.Index(self.states, name=self.variable, tupleize_cols=False)
+        index = None
+        if len(self.parents) == 1:
+            names = [configuration[0] for configuration in self.configurations]
+            index = pd.Index(names, name=self.parents[0], tupleize_cols=False)
+        elif self.parents:
+            levels = list(zip(*self.configurations, strict=True))
+            index = pd.MultiIndex.from_arrays(levels, names=self.parents)
+        return pd.DataFrame(self.probabilities, index=index, columns=columns)
+
+    def __str__(self) -> str:
+        given = f" | {', '.join(map(str, self.parents))}" if self.parents else ""
+        lines = [f"P({self.variable}{given})"]
+        shown = min(len(self.states), _MOST_STATES)
+        more_states = ["..."] if shown < len(self.states) else []
+        header = [*map(str, self.parents), *map(str, self.states[:shown]), *more_states]
+        body = [
+            [*map(str, names), *map(_probability, row[:shown]), *more_states]
+            for names, row in zip(
+                self.configurations[:_MOST_ROWS], self.probabilities, strict=False
+            )
+        ]
+        lines += _aligned([header, *body], len(self.parents))
+        hidden = len(self.configurations) - _MOST_ROWS
+        if hidden > 0:
+            lines.append(f"... {hidden:,} more observed configurations; to_frame() has them all")
+        unseen = self.n_configurations - len(self.configurations)
+        if unseen:
+            lines.append(
+                f"{readable_count(unseen)} of {readable_count(self.n_configurations)} "
+                f"configurations were not observed: each state has probability "
+                f"{_probability(1 / len(self.states))} there"
+            )
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def _probability(value: float) -> str:
+    """Four decimals, but never 0.0000 for what is possible."""
+    return f"{value:.4f}" if value >= 0.0001 or value == 0 else f"{value:.0e}"
+
+
+def _aligned(table: Sequence[Sequence[str]], n_names: int) -> list[str]:
+    """Lines of text with names flush left and numbers flush right."""
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if place < n_names else cell.rjust(width)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]

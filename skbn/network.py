@@ -1,0 +1,324 @@
+"""The fitted Bayesian network: a graph, its parameters and the names of columns and states."""
+
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from skbn.cpt import CPT
+from skbn.data import CategoricalData, smallest_code_type
+from skbn.graph import CycleError, topological_order
+from skbn.parameters import ConditionalTable, fit_tables
+
+# Rows are taken in blocks of about this many numbers, which stay in the processor's cache.
+_BLOCK = 2**15
+_MOST_NAMES = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BayesianNetwork:
+    """A discrete Bayesian network with its parameters; holds no training rows.
+
+    Parameters
+    ----------
+    labels : sequence of hashable
+        Column labels, all different.
+    categories : sequence of ndarray
+        Names of the states of each variable, in the order of their codes.
+    tables : sequence of ConditionalTable
+        One per variable, in the order of the labels.
+
+    Attributes
+    ----------
+    labels, categories, tables : tuple
+        As given.
+    parent_indices : tuple of tuple of int
+        Indices of the parents of each variable, increasing.
+
+    Raises
+    ------
+    ValueError
+        If labels repeat, if the arguments do not fit each other, or if the graph has a cycle.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn.data import CategoricalData
+    >>> from skbn.network import BayesianNetwork
+    >>> codes = np.array([[0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1]], dtype=np.uint8)
+    >>> data = CategoricalData.from_codes(codes, [2, 2])
+    >>> network = BayesianNetwork.from_data(
+    ...     data,
+    ...     parents=[(), (0,)],
+    ...     ess=1.0,
+    ...     labels=["rain", "wet"],
+    ...     categories=[np.array(["no", "yes"]), np.array(["no", "yes"])],
+    ... )
+    >>> network
+    BayesianNetwork(2 variables, 1 edge)
+    >>> network.edges
+    [('rain', 'wet')]
+    >>> network.cpt("wet")
+    P(wet | rain)
+    rain      no     yes
+    no    0.6429  0.3571
+    yes   0.0714  0.9286
+    """
+
+    labels: Sequence[Hashable]
+    categories: Sequence[np.ndarray]
+    tables: Sequence[ConditionalTable]
+
+    def __post_init__(self) -> None:
+        derive = {name: tuple(getattr(self, name)) for name in ("labels", "categories", "tables")}
+        derive["parent_indices"] = tuple(table.parents for table in derive["tables"])
+        derive["_places"] = {label: place for place, label in enumerate(derive["labels"])}
+        for name, value in derive.items():
+            object.__setattr__(self, name, value)
+        self._check()
+        children: list[list[int]] = [[] for _ in self.labels]
+        for child, parents in enumerate(self.parent_indices):
+            for parent in parents:
+                children[parent].append(child)
+        object.__setattr__(self, "_children", tuple(map(tuple, children)))
+        try:
+            order = topological_order(self.adjacency)
+        except CycleError as error:
+            raise CycleError(error.cycle, self.labels) from None
+        object.__setattr__(self, "_order", tuple(order))
+
+    @classmethod
+    def from_data(
+        cls,
+        data: CategoricalData,
+        parents: Sequence[Sequence[int]],
+        ess: float,
+        *,
+        labels: Sequence[Hashable],
+        categories: Sequence[np.ndarray],
+    ) -> "BayesianNetwork":
+        """A given graph with the parameters of Equation 3, fitted to `data`.
+
+        Parameters
+        ----------
+        data : CategoricalData
+        parents : sequence of (sequence of int)
+            Indices of the parents of each variable, in any order.
+        ess : float
+            Equivalent sample size of the parameters' prior, above zero.
+        labels : sequence of hashable
+        categories : sequence of ndarray
+        """
+        return cls(labels, categories, fit_tables(data, parents, ess))
+
+    def __repr__(self) -> str:
+        n_variables, n_edges = len(self.labels), sum(map(len, self.parent_indices))
+        return (
+            f"BayesianNetwork({n_variables} variable{'s' * (n_variables != 1)}, "
+            f"{n_edges} edge{'s' * (n_edges != 1)})"
+        )
+
+    @property
+    def edges(self) -> list[tuple[Hashable, Hashable]]:
+        """Pairs (parent, child) of labels, in column order of the parent, then of the child."""
+        return [
+            (self.labels[parent], self.labels[child])
+            for parent, children in enumerate(self._children)
+            for child in children
+        ]
+
+    @property
+    def adjacency(self) -> np.ndarray:
+        """Boolean (n_variables, n_variables); True where the row is a parent of the column."""
+        matrix = np.zeros((len(self.labels), len(self.labels)), dtype=bool)
+        for child, parents in enumerate(self.parent_indices):
+            matrix[list(parents), child] = True
+        return matrix
+
+    def parents(self, x: Hashable) -> list[Hashable]:
+        """Labels of the parents of column `x`, in column order."""
+        return [self.labels[parent] for parent in self.parent_indices[self._place(x)]]
+
+    def children(self, x: Hashable) -> list[Hashable]:
+        """Labels of the children of column `x`, in column order."""
+        return [self.labels[child] for child in self._children[self._place(x)]]
+
+    def markov_blanket(self, x: Hashable) -> list[Hashable]:
+        """Labels of the parents, children and children's other parents of `x`, in column order.
+
+        Given these, `x` is independent of every other column.
+        """
+        place = self._place(x)
+        blanket = {*self.parent_indices[place], *self._children[place]}
+        for child in self._children[place]:
+            blanket.update(self.parent_indices[child])
+        return [self.labels[other] for other in sorted(blanket - {place})]
+
+    def cpt(self, x: Hashable) -> CPT:
+        """The conditional probability table of column `x` given its parents, by name."""
+        place = self._place(x)
+        table = self.tables[place]
+        names = [
+            self.categories[parent][codes]
+            for parent, codes in zip(table.parents, table.configurations.T, strict=True)
+        ]
+        return CPT(
+            variable=x,
+            states=self.categories[place],
+            parents=tuple(self.parents(x)),
+            configurations=list(zip(*names, strict=True)) if names else [()],
+            probabilities=np.exp(table.log_probabilities),
+            n_configurations=table.n_configurations,
+        )
+
+    def log_prob_codes(self, codes: np.ndarray) -> np.ndarray:
+        """ln p(x) of complete rows.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_variables, n_rows), unsigned integers
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            In nats.
+        """
+        result = np.zeros(codes.shape[1])
+        for rows in _blocks(codes.shape[1], 1):
+            for table in self.tables:
+                result[rows] += table.log_prob(codes[:, rows])
+        return result
+
+    def conditional_codes(self, codes: np.ndarray, variable: int) -> np.ndarray:
+        """P(`variable` | all other columns) of each row.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_variables, n_rows), unsigned integers
+            Row `variable` is not read.
+        variable : int
+
+        Returns
+        -------
+        ndarray of shape (n_rows, r)
+            Rows sum to 1. Where every state has probability 0 by its own table or those of its
+            children, which the parameters of Equation 3 never give, the states are uniform.
+        """
+        cardinality = self.tables[variable].cardinality
+        result = np.empty((codes.shape[1], cardinality))
+        for rows in _blocks(codes.shape[1], cardinality):
+            result[rows] = _softmax(self._blanket_terms(codes[:, rows], variable))
+        return result
+
+    def marginal_log_prob_codes(self, codes: np.ndarray, variable: int) -> np.ndarray:
+        """ln p of the columns other than `variable`, which is summed out.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_variables, n_rows), unsigned integers
+            Row `variable` is not read.
+        variable : int
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            In nats.
+        """
+        concerned = {variable, *self._children[variable]}
+        others = [table for table in self.tables if table.child not in concerned]
+        result = np.empty(codes.shape[1])
+        for rows in _blocks(codes.shape[1], self.tables[variable].cardinality):
+            block = codes[:, rows]
+            result[rows] = _log_sum_exp(self._blanket_terms(block, variable))
+            for table in others:
+                result[rows] += table.log_prob(block)
+        return result
+
+    def sample_codes(
+        self, n_samples: int, rng: np.random.Generator | np.random.RandomState
+    ) -> np.ndarray:
+        """Draw rows, every variable after its parents.
+
+        Parameters
+        ----------
+        n_samples : int
+        rng : numpy.random.Generator or numpy.random.RandomState
+
+        Returns
+        -------
+        ndarray of shape (n_variables, n_samples), unsigned integers
+            Parent configurations that were not observed draw uniformly.
+        """
+        largest = max((table.cardinality for table in self.tables), default=1)
+        codes = np.empty((len(self.tables), n_samples), dtype=smallest_code_type(largest))
+        for variable in self._order:
+            table = self.tables[variable]
+            # Drawn at once for all rows, so that the sample does not depend on the blocks.
+            uniforms = rng.random(n_samples)
+            for rows in _blocks(n_samples, table.cardinality):
+                codes[variable, rows] = table.draw(codes[:, rows], uniforms[rows])
+        return codes
+
+    def _blanket_terms(self, codes: np.ndarray, variable: int) -> np.ndarray:
+        """The part of ln p(row) that depends on `variable`, for each of its states."""
+        terms = self.tables[variable].log_prob_each(codes, variable)
+        for child in self._children[variable]:
+            terms = terms + self.tables[child].log_prob_each(codes, variable)
+        return terms
+
+    def _place(self, x: Hashable) -> int:
+        try:
+            return self._places[x]
+        except (KeyError, TypeError):  # TypeError: not hashable, so no label either.
+            known = ", ".join(map(repr, self.labels[:_MOST_NAMES]))
+            more = len(self.labels) - _MOST_NAMES
+            raise ValueError(
+                f"No column is called {x!r}. The network has {known}"
+                + (f" and {more} more." if more > 0 else ".")
+            ) from None
+
+    def _check(self) -> None:
+        n = len(self.labels)
+        if len(self._places) < n:
+            repeated = next(x for i, x in enumerate(self.labels) if self._places[x] != i)
+            raise ValueError(f"Two columns are called {repeated!r}; labels must differ.")
+        if not n == len(self.categories) == len(self.tables):
+            raise ValueError(
+                f"labels, categories and tables must be equally many, got {n}, "
+                f"{len(self.categories)} and {len(self.tables)}."
+            )
+        for place, (label, table) in enumerate(zip(self.labels, self.tables, strict=True)):
+            if table.child != place:
+                raise ValueError(
+                    f"The table at position {place} ({label!r}) is that of variable {table.child}; "
+                    "give the tables in the order of the labels."
+                )
+            members = (table.child, *table.parents)
+            expected = (table.cardinality, *table.parent_cardinalities)
+            for member, cardinality in zip(members, expected, strict=True):
+                if len(self.categories[member]) != cardinality:
+                    raise ValueError(
+                        f"Column {self.labels[member]!r} has {len(self.categories[member])} "
+                        f"categories, but {cardinality} states in the table of {label!r}."
+                    )
+
+
+def _blocks(n_rows: int, width: int) -> Iterator[slice]:
+    step = max(1, _BLOCK // width)
+    return (slice(start, start + step) for start in range(0, n_rows, step))
+
+
+def _softmax(terms: np.ndarray) -> np.ndarray:
+    """exp of each row's terms, divided by their sum; uniform where all terms are -inf."""
+    largest = terms.max(axis=1, keepdims=True)
+    with np.errstate(invalid="ignore"):
+        weights = np.exp(np.where(largest == -np.inf, 0.0, terms - largest))
+    return weights / weights.sum(axis=1, keepdims=True)
+
+
+def _log_sum_exp(terms: np.ndarray) -> np.ndarray:
+    """ln of the sum of exp over each row; -inf where all terms are -inf."""
+    largest = terms.max(axis=1)
+    shift = np.where(largest == -np.inf, 0.0, largest)
+    with np.errstate(divide="ignore"):
+        return np.log(np.exp(terms - shift[:, None]).sum(axis=1)) + shift

@@ -1,0 +1,263 @@
+"""Conditional probability tables: the regularised parameters of a network."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+import numpy as np
+
+from skbn.configurations import EveryConfiguration, ObservedConfigurations
+from skbn.counts import count_joint_states
+from skbn.data import CategoricalData
+from skbn.special import log_of
+
+# A row is kept for every configuration, seen or not, where that takes at most so many entries or
+# so many times the observed ones: reading it is then one multiplication per parent.
+_FEW_ENTRIES = 8192
+_FEW_TIMES = 4
+_LARGEST_DENSE = 2**24
+_SMALLEST_NORMAL = np.finfo(np.float64).tiny
+
+
+@dataclass(frozen=True, eq=False)
+class ConditionalTable:
+    """ln p(child | parents), kept for the observed parent configurations only.
+
+    Every other configuration has the prior mean 1/r. Memory grows with what was observed,
+    never with the number q of configurations.
+
+    Attributes
+    ----------
+    child : int
+        Index of the variable.
+    parents : tuple of int
+        Indices of its parents, increasing.
+    cardinality : int
+        r, the number of states of the child.
+    parent_cardinalities : tuple of int
+    configurations : ndarray of shape (n_observed, n_parents), unsigned integers
+        Codes of the observed parent configurations, in lexicographic order; read-only.
+    log_probabilities : ndarray of shape (n_observed, r), float64
+        In nats, one row per observed configuration; read-only.
+    """
+
+    child: int
+    parents: tuple[int, ...]
+    cardinality: int
+    parent_cardinalities: tuple[int, ...]
+    configurations: np.ndarray = field(repr=False)
+    log_probabilities: np.ndarray = field(repr=False)
+
+    def __post_init__(self) -> None:
+        n_observed, r = self.log_probabilities.shape
+        few = self.n_configurations <= max(_FEW_ENTRIES // r, _FEW_TIMES * n_observed)
+        if few:
+            index = EveryConfiguration(self.parent_cardinalities)
+        else:
+            index = ObservedConfigurations(self.parent_cardinalities, self.configurations)
+        rows = np.full((index.n_numbers, r), -math.log(r))
+        rows[index.locate(self.configurations.T, n_observed)] = self.log_probabilities
+        # Without a row per configuration the observed ones come first: no second copy is kept.
+        kept = self.log_probabilities.view() if few else rows[:n_observed]
+        configurations = self.configurations.view()
+        configurations.flags.writeable = kept.flags.writeable = rows.flags.writeable = False
+        object.__setattr__(self, "configurations", configurations)
+        object.__setattr__(self, "log_probabilities", kept)
+        object.__setattr__(self, "_index", index)
+        object.__setattr__(self, "_rows", rows)
+
+    def __reduce__(self) -> tuple:
+        # What the constructor derives is derived anew, so pickles stay small and arrays read-only.
+        values = (self.child, self.parents, self.cardinality, self.parent_cardinalities)
+        return ConditionalTable, (*values, self.configurations, self.log_probabilities)
+
+    @property
+    def n_configurations(self) -> int:
+        """q, the number of parent configurations, seen or not, as an exact integer."""
+        return math.prod(self.parent_cardinalities)
+
+    def log_prob(self, codes: np.ndarray) -> np.ndarray:
+        """ln p(child | parents) of the states in each row.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_variables, n_rows), unsigned integers
+
+        Returns
+        -------
+        ndarray of shape (n_rows,)
+            In nats.
+        """
+        cells = self._locate(codes)
+        cells *= self.cardinality
+        cells += codes[self.child]
+        return self._rows.ravel().take(cells)
+
+    def log_prob_each(self, codes: np.ndarray, variable: int) -> np.ndarray:
+        """ln p(child | parents) with `variable`, the child or a parent, set to each of its states.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_variables, n_rows), unsigned integers
+            Row `variable` is not read.
+        variable : int
+            Index of the child, for its whole distribution, or of a parent.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, cardinality of `variable`)
+            In nats. Fortran-contiguous: sums over the states are the fast ones.
+        """
+        if variable == self.child:
+            cells = self._locate(codes) * self.cardinality
+            cells = cells + np.arange(self.cardinality)[:, None]
+        else:
+            place = self.parents.index(variable)
+            cells = self._index.locate_each(self._columns(codes), codes.shape[1], place)
+            cells *= self.cardinality
+            cells += codes[self.child]
+        return self._rows.ravel().take(cells).T
+
+    def draw(self, codes: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
+        """States of the child given the parents' codes, by inversion of `uniforms` in [0, 1).
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_variables, n_rows), unsigned integers
+            Only the parents' rows are read.
+        uniforms : ndarray of shape (n_rows,)
+
+        Returns
+        -------
+        ndarray of shape (n_rows,), intp
+        """
+        ladder = np.exp(self.log_prob_each(codes, self.child)).cumsum(axis=1)
+        # Divided by the last rung, so that rounding never lets a last state of probability 0 in.
+        return (uniforms[:, None] * ladder[:, -1:] >= ladder[:, :-1]).sum(axis=1)
+
+    def dense(self, max_entries: int = _LARGEST_DENSE) -> np.ndarray:
+        """Probabilities of every parent configuration, seen or not.
+
+        Parameters
+        ----------
+        max_entries : int
+            Largest number of entries to allocate.
+
+        Returns
+        -------
+        ndarray of shape (q, r)
+            Configurations in lexicographic order: the last parent changes fastest.
+
+        Raises
+        ------
+        ValueError
+            If the table has more than `max_entries` entries.
+        """
+        q = self.n_configurations
+        if q * self.cardinality > max_entries:
+            raise ValueError(
+                f"The dense table has {readable_count(q * self.cardinality)} entries, more than "
+                f"max_entries={max_entries}. Read the observed configurations instead "
+                "(configurations and log_probabilities; every other one is uniform), or raise "
+                "max_entries."
+            )
+        probabilities = np.full((q, self.cardinality), 1.0 / self.cardinality)
+        numbers = EveryConfiguration(self.parent_cardinalities).locate(
+            self.configurations.T, len(self.configurations)
+        )
+        probabilities[numbers] = np.exp(self.log_probabilities)
+        return probabilities
+
+    def _columns(self, codes: np.ndarray) -> list[np.ndarray]:
+        return [codes[parent] for parent in self.parents]
+
+    def _locate(self, codes: np.ndarray) -> np.ndarray:
+        return self._index.locate(self._columns(codes), codes.shape[1])
+
+
+def fit_tables(
+    data: CategoricalData, parents: Sequence[Sequence[int]], ess: float
+) -> list[ConditionalTable]:
+    """The regularised parameters of a graph, Equation 3 of Steck (2008).
+
+    Parameters
+    ----------
+    data : CategoricalData
+    parents : sequence of (sequence of int)
+        Indices of the parents of each variable, in any order.
+    ess : float
+        Equivalent sample size a of the parameters' prior, above zero.
+
+    Returns
+    -------
+    list of ConditionalTable
+        One per variable: p(x | pi) = (N_x,pi + a/(r q)) / (N_pi + a/q).
+    """
+    return [fit_table(data, child, family, ess) for child, family in enumerate(parents)]
+
+
+def fit_table(
+    data: CategoricalData, child: int, parents: Sequence[int], ess: float
+) -> ConditionalTable:
+    """The regularised parameters of one variable given its parents; see `fit_tables`."""
+    parents = tuple(sorted(int(parent) for parent in parents))
+    r = int(data.cardinalities[child])
+    parent_cardinalities = tuple(int(data.cardinalities[parent]) for parent in parents)
+    joint = count_joint_states(data, [*parents, child])
+    configurations = joint.states[:, :-1]
+    # The cells are in lexicographic order, so those of one configuration stand together.
+    starts = np.ones(len(configurations), dtype=bool)
+    starts[1:] = (configurations[1:] != configurations[:-1]).any(axis=1)
+    counts = np.zeros((int(starts.sum()), r))
+    counts[np.cumsum(starts) - 1, joint.states[:, -1]] = joint.counts
+    return ConditionalTable(
+        child,
+        parents,
+        r,
+        parent_cardinalities,
+        np.ascontiguousarray(configurations[starts]),
+        smoothed_log_probabilities(counts, math.prod(parent_cardinalities), ess),
+    )
+
+
+def smoothed_log_probabilities(
+    counts: np.ndarray, n_configurations: int, ess: float
+) -> np.ndarray:
+    """ln of (N_k + a/(r q)) / (sum of N_k + a/q), finite for every a > 0 and every q.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_observed, r), float64
+        N_k of each configuration; every row has a count above zero.
+    n_configurations : int
+        q, which may exceed every float.
+    ess : float
+        a, above zero.
+
+    Returns
+    -------
+    ndarray of shape (n_observed, r)
+        In nats.
+    """
+    n_cells = counts.shape[1] * n_configurations
+    # Exact quotients, rounded once; 0 where they are smaller than every float.
+    cell_prior = float(Fraction(float(ess)) / n_cells)
+    numerators = counts + cell_prior
+    totals = counts.sum(axis=1, keepdims=True) + float(Fraction(float(ess)) / n_configurations)
+    ratios = numerators / totals
+    # The ratio keeps the most digits, unless the prior's share in it is rounded away or it
+    # is itself too small: then the logarithms are taken apart.
+    exact = ratios >= _SMALLEST_NORMAL
+    if cell_prior < _SMALLEST_NORMAL:
+        exact &= counts > 0
+    seen = counts > 0
+    log_numerators = np.log(numerators, where=seen, out=np.empty_like(counts))
+    log_numerators[~seen] = math.log(ess) - log_of(n_cells)
+    apart = log_numerators - np.log(totals)
+    return np.log(ratios, where=exact, out=apart)
+
+
+def readable_count(count: int) -> str:
+    """A count for a message: in full, or as a power of ten where nobody would read the digits."""
+    return f"{count:,}" if count < 10**15 else f"about 10^{math.log10(count):.0f}"

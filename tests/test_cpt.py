@@ -1,0 +1,60 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from skbn.cpt import CPT
+
+
+def make(states, parents, configurations, n_configurations):
+    probabilities = np.full((len(configurations), len(states)), 1 / len(states))
+    return CPT("x", np.array(states), parents, configurations, probabilities, n_configurations)
+
+
+def test_reads_as_a_table():
+    cpt = CPT(
+        variable="lung",
+        states=np.array(["no", "yes"]),
+        parents=("smoke", 7),
+        configurations=[("never", 0), ("often", 1)],
+        probabilities=np.array([[0.99999, 0.00001], [0.9, 0.1]]),
+        n_configurations=4,
+    )
+    assert str(cpt) == repr(cpt) == (
+        "P(lung | smoke, 7)\n"
+        "smoke  7      no     yes\n"
+        "never  0  1.0000   1e-05\n"
+        "often  1  0.9000  0.1000\n"
+        "2 of 4 configurations were not observed: each state has probability 0.5000 there"
+    )
+
+
+def test_reads_without_parents():
+    assert str(make(["a", "b"], (), [()], 1)) == "P(x)\n     a       b\n0.5000  0.5000"
+
+
+def test_long_tables_are_cut():
+    text = str(make(list(range(40)), ("p",), [(i,) for i in range(50)], 20**200))
+    lines = text.splitlines()
+    assert len(lines) == 1 + 1 + 30 + 2
+    assert all(line.endswith("...") for line in lines[1:32])
+    assert lines[-2] == "... 20 more observed configurations; to_frame() has them all"
+    assert lines[-1].startswith("about 10^260 of about 10^260 configurations were not observed")
+
+
+@pytest.mark.parametrize(
+    ("parents", "configurations", "index"),
+    [
+        ((), [()], pd.RangeIndex(1)),
+        (("p",), [("u",), ("v",)], pd.Index(["u", "v"], name="p")),
+        (
+            ("p", 3),
+            [("u", 0), ("v", 1)],
+            pd.MultiIndex.from_tuples([("u", 0), ("v", 1)], names=["p", 3]),
+        ),
+    ],
+)
+def test_to_frame(parents, configurations, index):
+    frame = make(["a", "b"], parents, configurations, 9).to_frame()
+    pd.testing.assert_index_equal(frame.index, index)
+    pd.testing.assert_index_equal(frame.columns, pd.Index(["a", "b"], name="x"))
+    assert (frame.to_numpy() == 0.5).all()
