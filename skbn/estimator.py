@@ -6,27 +6,26 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import (
+    check_consistent_length,
+    check_random_state,
+    check_scalar,
+    column_or_1d,
+)
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from skbn.climbing import SearchResult
+from skbn.columns import apply_column, learn_column
 from skbn.constraints import Constraints
-from skbn.data import CategoricalData, smallest_code_type
-from skbn.encoding import (
-    TableTemplate,
-    apply_categories,
-    apply_column,
-    as_table,
-    learn_categories,
-    learn_column,
-    table_labels,
-)
+from skbn.data import CategoricalData
+from skbn.encoding import Table, apply_categories, learn_categories, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.local_scores import LocalScores
 from skbn.network import BayesianNetwork
-from skbn.parameters import fit_tables
 from skbn.scores import SCORES, as_score
-from skbn.search import INITS, SEARCHES, SearchResult, run_search
+from skbn.search import SEARCHES, run_search
+from skbn.templates import ColumnTemplate, TableTemplate
 
 
 class HistoryStep(NamedTuple):
@@ -183,3 +182,281 @@ class BayesNetStructureEstimator(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn a network from a table.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Categories: integers, integer-valued floats, bools, strings, or a categorical dtype.
+        y : array-like of shape (n_samples,), default=None
+            Joins the network as its last variable, named as the Series is, else "y".
+        sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts. Rows of weight zero are dropped, levels included.
+
+        Returns
+        -------
+        self
+        """
+        table, labels = self._open(X, reset=True)
+        y = self._check_y(y, table)
+        weights, rows = _read_weights(sample_weight, table)
+        codes, categories = learn_categories(table, labels, self._x_categories(y), rows)
+        if y is not None:
+            y_label = _y_label(y, labels)
+            y_codes, y_levels = learn_column(y, y_label, self._y_levels(y_label), rows)
+            codes = _append_row(codes, y_codes)
+            labels, categories = [*labels, y_label], [*categories, y_levels]
+
+        data = CategoricalData.from_codes(codes, [len(levels) for levels in categories], weights)
+        runs = self._search(data, labels)
+        best = runs.best
+        self.ess_ = float(self.ess)
+        parameter_ess = self.ess_ if self.parameter_ess is None else float(self.parameter_ess)
+        self.network_ = BayesianNetwork.from_data(
+            data, best.parents, parameter_ess, labels=labels, categories=categories
+        )
+        self.categories_ = categories
+        self.edges_ = self.network_.edges
+        self.adjacency_ = self.network_.adjacency
+        self.structure_score_ = best.score
+        self.restart_scores_ = np.array([run.score for run in runs.runs])
+        self.restart_histories_ = [_named_history(run, labels) for run in runs.runs]
+        self.history_ = _named_history(best, labels)
+        self.n_iter_ = len(best.history)
+        self._x_template = TableTemplate.from_table(X if table.is_frame else table.native)
+        self._y_template = None if y is None else ColumnTemplate.from_values(y)
+        if y is not None:
+            self.classes_ = categories[-1]
+        elif hasattr(self, "classes_"):
+            del self.classes_
+        return self
+
+    def score_samples(self, X, y=None):
+        """Log-probability of every row, in nats.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Given: ln p(x, y). Left out of a network that was fitted with y: ln p(x), y summed
+            out.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        codes = self._read_codes(X, y)
+        if self._y_template is not None and y is None:
+            return self.network_.marginal_log_prob_codes(codes, len(codes) - 1)
+        return self.network_.log_prob_codes(codes)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Mean log-probability of the rows, in nats: minus the log-loss of the joint model.
+
+        Parameters
+        ----------
+        X, y
+            As in `score_samples`.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        log_prob = self.score_samples(X, y)
+        if sample_weight is not None:
+            sample_weight = _check_sample_weight(
+                sample_weight, log_prob, dtype=np.float64, ensure_non_negative=True
+            )
+        return float(np.average(log_prob, weights=sample_weight))
+
+    def predict_proba(self, X):
+        """Probabilities of the states of y, or of every column given all others.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of ndarray
+            P(y | x) if the network was fitted with y. Otherwise one array of shape (n_samples,
+            n_states) per column, P(column | the other columns).
+        """
+        codes = self._read_codes(X)
+        if self._y_template is not None:
+            return self.network_.conditional_codes(codes, len(codes) - 1)
+        return [self.network_.conditional_codes(codes, column) for column in range(len(codes))]
+
+    def predict(self, X):
+        """The most probable class, or every column's most probable state given all others.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_features)
+            Equally probable states: the first.
+        """
+        probabilities = self.predict_proba(X)
+        if self._y_template is not None:
+            return self.classes_[probabilities.argmax(axis=1)]
+        states = [
+            levels[p.argmax(axis=1)]
+            for levels, p in zip(self.categories_, probabilities, strict=True)
+        ]
+        kinds = {column.dtype.kind for column in states}
+        # numpy would make text of the numbers beside a column of text.
+        dtype = None if len(kinds) == 1 or kinds <= set("iuf") else object
+        return np.stack(states, axis=1) if dtype is None else _stack_objects(states)
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows from the network.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        X : the kind of table that `fit` got, of shape (n_samples, n_features)
+        y : the kind of column that `fit` got, of shape (n_samples,)
+            Only if the network was fitted with y.
+        """
+        check_is_fitted(self)
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        codes = self.network_.sample_codes(int(n_samples), check_random_state(random_state))
+        if self._y_template is None:
+            return self._x_template.build(codes, self.categories_)
+        X = self._x_template.build(codes[:-1], self.categories_[:-1])
+        return X, self._y_template.build(codes[-1], self.categories_[-1])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        # As scikit-learn's encoders: text is read, but `string` would promise that any object is.
+        tags.input_tags.categorical = True
+        return tags
+
+    def _open(self, X, *, reset: bool) -> tuple[Table, list[Hashable]]:
+        """The table, checked against the one of `fit` unless `reset`, and its column labels."""
+        table = open_table(X)
+        validate_data(self, table.native, reset=reset, skip_check_array=True)
+        labels = table.labels
+        if labels is None:
+            labels = [f"x{column}" for column in range(table.shape[1])]
+        if not reset and table.labels is not None and not hasattr(self, "feature_names_in_"):
+            # scikit-learn compares names only where all are strings.
+            fitted = list(self.network_.labels[: self.n_features_in_])
+            if self._x_template.labels is not None and labels != fitted:
+                raise ValueError(
+                    "The columns must be those of fit, in the same order: fit had "
+                    f"{_few(fitted)}, now come {_few(labels)}."
+                )
+        return table, labels
+
+    def _check_y(self, y, table: Table):
+        """y as a column with as many rows as X."""
+        if y is None:
+            return None
+        if not hasattr(y, "name"):
+            y = column_or_1d(y, warn=True)
+        check_consistent_length(table.native, y)
+        return y
+
+    def _search(self, data: CategoricalData, labels: list[Hashable]):
+        constraints = Constraints.from_names(
+            labels,
+            required_edges=self.required_edges,
+            forbidden_edges=self.forbidden_edges,
+            tiers=self.tiers,
+            max_parents=self.max_parents,
+        )
+        score = as_score(self.score_type)
+        scores = LocalScores(data, score, self.ess, read_graph_prior(self.graph_prior, labels))
+        search = SEARCHES[self.search] if isinstance(self.search, str) else self.search
+        runs = run_search(
+            search,
+            scores,
+            constraints,
+            self.init,
+            labels,
+            check_random_state(self.random_state),
+            n_restarts=self.n_restarts,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            report=_print_run if self.verbose else None,
+        )
+        self.n_evaluations_ = scores.n_evaluations
+        return runs
+
+    def _read_codes(self, X, y=None) -> np.ndarray:
+        """Codes (n_variables, n_samples) of a table to predict; row of y zero where y is not given."""
+        check_is_fitted(self)
+        if y is not None and self._y_template is None:
+            raise ValueError("y came to a network that was fitted without y. Fit it with y.")
+        table, labels = self._open(X, reset=False)
+        codes = apply_categories(table, labels, self.categories_[: len(labels)])
+        if self._y_template is None:
+            return codes
+        if y is None:
+            y_codes = np.zeros(codes.shape[1], dtype=codes.dtype)
+        else:
+            y = self._check_y(y, table)
+            y_codes = apply_column(y, self.network_.labels[-1], self.categories_[-1])
+        return _append_row(codes, y_codes)
+
+    def _x_categories(self, y):
+        if y is None or not isinstance(self.categories, dict):
+            return self.categories
+        y_label = _y_label(y, [])
+        return {label: levels for label, levels in self.categories.items() if label != y_label}
+
+    def _y_levels(self, y_label: Hashable):
+        return self.categories.get(y_label, "auto") if isinstance(self.categories, dict) else "auto"
+
+
+def _read_weights(sample_weight, table: Table) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Weights above zero, and the mask of their rows; None where all rows count once."""
+    if sample_weight is None:
+        return None, None
+    every_row = np.broadcast_to(0.0, table.shape[:1])
+    weights = _check_sample_weight(
+        sample_weight, every_row, dtype=np.float64, ensure_non_negative=True
+    )
+    rows = weights > 0
+    return (weights, None) if rows.all() else (weights[rows], rows)
+
+
+def _y_label(y, labels: list[Hashable]) -> Hashable:
+    name = getattr(y, "name", None)
+    label = "y" if name is None else name
+    if label in labels:
+        raise ValueError(
+            f"y joins the network as a variable called {label!r}, but a column of X has that name. "
+            "Rename one of them, or leave y out."
+        )
+    return label
+
+
+def _append_row(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
+    return np.concatenate([codes, row[None].astype(max(codes.dtype, row.dtype))])
+
+
+def _named_history(run: SearchResult, labels: list[Hashable]) -> list[HistoryStep]:
+    return [
+        HistoryStep(move.kind, labels[move.parent], labels[move.child], score)
+        for move, score in run.history
+    ]
+
+
+def _stack_objects(columns: list[np.ndarray]) -> np.ndarray:
+    stacked = np.empty((len(columns[0]), len(columns)), dtype=object)
+    for place, column in enumerate(columns):
+        stacked[:, place] = column
+    return stacked
+
+
+def _few(labels: list[Hashable]) -> str:
+    return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
+
+
+def _print_run(number: int, run: SearchResult) -> None:
+    print(f"run {number}: score {run.score:.4f} after {len(run.history)} moves")

@@ -183,6 +183,10 @@ def make_start(
         dag = read_graph(init, labels, "init")
         constraints.check(dag, labels, "init")
         return dag
+    if init not in INITS:
+        raise ValueError(
+            f"init must be one of {', '.join(map(repr, INITS))} or a graph, got {init!r}."
+        )
     if init == "random":
         return random_start(constraints, rng)
     if init == "full":
