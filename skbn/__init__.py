@@ -1,3 +1,37 @@
 """Structure learning of discrete Bayesian networks, for scikit-learn."""
 
+try:
+    from skbn import _counting  # noqa: F401
+except ImportError as error:
+    raise ImportError(
+        "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
+        "    pip install -e .\n\n"
+        f"and start Python again. The original error was: {error}"
+    ) from error
+
+from skbn.classifier import BayesNetClassifier
+from skbn.estimator import BayesNetStructureEstimator
+from skbn.scores import Family, Score
+from skbn.search import (
+    FirstAscentSearch,
+    GreedySearch,
+    OrderSearch,
+    TabuSearch,
+)
+from skbn.starts import full_graph
+from skbn.structure_score import structure_score
+
 __version__ = "0.1.0.dev0"
+
+__all__ = [
+    "BayesNetClassifier",
+    "BayesNetStructureEstimator",
+    "Family",
+    "FirstAscentSearch",
+    "GreedySearch",
+    "OrderSearch",
+    "Score",
+    "TabuSearch",
+    "full_graph",
+    "structure_score",
+]

@@ -10,6 +10,8 @@ from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uintptr_
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
+import numpy as np
+
 ctypedef fused code_t:
     uint8_t
     uint16_t
@@ -289,6 +291,7 @@ cdef class _Scratch:
     cdef int32_t* counts
     cdef int32_t* own
     cdef int32_t* tables
+    cdef int32_t* marginal
 
     def __dealloc__(self):
         free(self.configuration)
@@ -297,12 +300,15 @@ cdef class _Scratch:
         free(self.counts)
         free(self.own)
         free(self.tables)
+        free(self.marginal)
 
 
 def sum_families(
     const code_t[:, ::1] codes, const int64_t[::1] cardinalities, const int32_t[::1] weights,
+    const code_t[:, ::1] packed_codes, const int64_t[::1] packed_cardinalities,
+    const int32_t[::1] pack_starts,
     int child, const int32_t[::1] parents, const int32_t[::1] candidates,
-    const uintptr_t[::1] cell_terms, const uintptr_t[::1] parent_terms,
+    const uintptr_t[:, ::1] term_tables,
     int64_t known, int64_t length,
     int64_t[::1] totals, int32_t[::1] unknown_owners, int64_t[::1] unknown_counts,
 ):
@@ -314,10 +320,16 @@ def sum_families(
     cardinalities : (n_variables,)
     weights : (n_rows,) or None
         Whole weights; their sum is below 2**31.
+    packed_codes : (n_packs, n_rows)
+        Joint codes of packs of variables, the last one running fastest; counted in one pass over
+        the rows, and then summed out for each member.
+    packed_cardinalities : (n_packs,)
+    pack_starts : (n_packs + 1,)
+        Pack p holds the variables pack_starts[p] .. pack_starts[p + 1] - 1.
     candidates : (n_candidates,)
         Variables: one that is no parent joins the parents, one that is leaves them, and `child`
-        itself stands for the parents as they are. The latter two kinds come last.
-    cell_terms, parent_terms : (n_candidates,)
+        itself stands for the parents as they are.
+    term_tables : (n_candidates, 2)
         Addresses of int64 tables of f(n) and g(n), n = 0 .. length - 1, in fixed point.
         They are 0 at n = 0, and where 0 from n = `known` upward, not evaluated yet.
     totals : (n_candidates,), out
@@ -337,31 +349,34 @@ def sum_families(
     rows or the names of states.
     """
     cdef int64_t n_rows = codes.shape[1]
+    cdef int64_t n_variables = codes.shape[0]
     cdef int64_t n_candidates = candidates.shape[0]
-    cdef int64_t n_joining = 0
+    cdef int64_t n_packs = packed_codes.shape[0]
     cdef int64_t child_cardinality = cardinalities[child]
     cdef const int32_t* row_weights = NULL if weights is None else &weights[0]
     cdef const code_t* child_column = &codes[child, 0]
     cdef int64_t n_configurations, n_base = 0, limit = dense_limit(n_rows)
-    cdef int64_t largest = 0, cardinality, i, k, slot, place, n_slots, n_inner
-    cdef bint plain = True, still_plain = True, failed = False, has_own = False
+    cdef int64_t stride = 0, cardinality, size, i, k, slot, place, pack, member, n_slots, n_inner
+    cdef bint plain = True, still_plain = True, failed = False, has_own = False, wanted
     cdef const code_t* columns[4]
     cdef int64_t waiting[4]
+    cdef int32_t* table
     cdef Terms terms
     cdef Sink unknown
     cdef _Scratch scratch = _Scratch()
+    cdef int32_t[::1] joining = np.full(n_variables, -1, dtype=np.int32)
 
     unknown.owners = &unknown_owners[0] if unknown_owners.shape[0] else NULL
     unknown.counts = &unknown_counts[0] if unknown_counts.shape[0] else NULL
     unknown.size = 0
     terms.known = known
     terms.length = length
-    for k in range(n_candidates):
-        if candidates[k] == child or place_of(candidates[k], parents) >= 0:
-            break
-        n_joining += 1
 
     with nogil:
+        for k in range(n_candidates):
+            if candidates[k] != child and place_of(candidates[k], parents) < 0:
+                joining[candidates[k]] = <int32_t>k
+
         scratch.configuration = <int32_t*>malloc(n_rows * sizeof(int32_t))
         scratch.labels = <int32_t*>malloc(n_rows * sizeof(int32_t))
         scratch.counts = <int32_t*>malloc(max(n_rows, FEW) * sizeof(int32_t))
@@ -374,16 +389,19 @@ def sum_families(
             failed = n_configurations < 0
         if not failed and child_cardinality <= limit // n_configurations:
             n_base = n_configurations * child_cardinality
-            for k in range(n_joining):
-                cardinality = cardinalities[candidates[k]]
-                if cardinality <= limit // n_base:
-                    largest = max(largest, n_base * cardinality)
+            # Tables of the packs that fit; one of n_base cells at least, for sums over parents.
+            stride = n_base
+            for pack in range(n_packs):
+                if packed_cardinalities[pack] <= limit // n_base:
+                    stride = max(stride, n_base * packed_cardinalities[pack])
             scratch.base = <int32_t*>malloc(n_rows * sizeof(int32_t))
             scratch.own = <int32_t*>malloc(n_base * sizeof(int32_t))
-            # One table at least: removals use it to sum a parent out.
-            largest = max(largest, n_base)
-            scratch.tables = <int32_t*>malloc(4 * largest * sizeof(int32_t))
-            failed = scratch.base == NULL or scratch.own == NULL or scratch.tables == NULL
+            scratch.tables = <int32_t*>malloc(4 * stride * sizeof(int32_t))
+            scratch.marginal = <int32_t*>malloc(stride * sizeof(int32_t))
+            failed = (
+                scratch.base == NULL or scratch.own == NULL or scratch.tables == NULL
+                or scratch.marginal == NULL
+            )
             if not failed:
                 for i in range(n_rows):
                     scratch.base[i] = (
@@ -391,74 +409,95 @@ def sum_families(
                         + <int32_t>child_column[i]
                     )
 
-        # Variables that join: four tables at a time, or by numbered configurations.
+        # Variables that join: four packs at a time, or by numbered configurations.
         n_slots = 0
-        for k in range(n_joining):
+        for pack in range(n_packs):
             if failed:
                 break
-            cardinality = cardinalities[candidates[k]]
-            if n_base > 0 and cardinality <= limit // n_base:
-                columns[n_slots] = &codes[candidates[k], 0]
-                waiting[n_slots] = k
+            wanted = False
+            for member in range(pack_starts[pack], pack_starts[pack + 1]):
+                wanted = wanted or joining[member] >= 0
+            if wanted and n_base > 0 and packed_cardinalities[pack] <= limit // n_base:
+                columns[n_slots] = &packed_codes[pack, 0]
+                waiting[n_slots] = pack
                 n_slots += 1
-            else:
-                for i in range(n_rows):
-                    scratch.labels[i] = scratch.configuration[i]
-                i = refine(
-                    &codes[candidates[k], 0], cardinality, scratch.labels, n_configurations, n_rows
-                )
-                failed = i < 0
-                if not failed:
-                    terms.cells = <const int64_t*>cell_terms[k]
-                    terms.parents = <const int64_t*>parent_terms[k]
-                    totals[k] = sum_labels(
-                        child_column, child_cardinality, scratch.labels, i, row_weights,
-                        scratch.counts, n_rows, &terms, k, &unknown, &failed,
+            elif wanted:
+                for member in range(pack_starts[pack], pack_starts[pack + 1]):
+                    k = joining[member]
+                    if k < 0 or failed:
+                        continue
+                    for i in range(n_rows):
+                        scratch.labels[i] = scratch.configuration[i]
+                    size = refine(
+                        &codes[member, 0], cardinalities[member], scratch.labels,
+                        n_configurations, n_rows,
                     )
-            if n_slots == 4 or (n_slots > 0 and k == n_joining - 1):
+                    failed = size < 0
+                    if not failed:
+                        terms.cells = <const int64_t*>term_tables[k, 0]
+                        terms.parents = <const int64_t*>term_tables[k, 1]
+                        totals[k] = sum_labels(
+                            child_column, child_cardinality, scratch.labels, size, row_weights,
+                            scratch.counts, n_rows, &terms, k, &unknown, &failed,
+                        )
+            if n_slots == 4 or (n_slots > 0 and pack == n_packs - 1):
                 for slot in range(n_slots):
                     memset(
-                        scratch.tables + slot * largest, 0,
-                        n_base * cardinalities[candidates[waiting[slot]]] * sizeof(int32_t),
+                        scratch.tables + slot * stride, 0,
+                        n_base * packed_cardinalities[waiting[slot]] * sizeof(int32_t),
                     )
                 if n_slots == 4:
                     count_cells_of_four(
                         scratch.base, <int32_t>n_base, row_weights, n_rows,
                         columns[0], columns[1], columns[2], columns[3],
-                        scratch.tables, scratch.tables + largest,
-                        scratch.tables + 2 * largest, scratch.tables + 3 * largest,
+                        scratch.tables, scratch.tables + stride,
+                        scratch.tables + 2 * stride, scratch.tables + 3 * stride,
                     )
                 else:
                     for slot in range(n_slots):
                         count_cells(
                             scratch.base, <int32_t>n_base, row_weights, n_rows, columns[slot],
-                            scratch.tables + slot * largest,
+                            scratch.tables + slot * stride,
                         )
-                for slot in range(n_slots):
-                    place = waiting[slot]
-                    cardinality = cardinalities[candidates[place]]
-                    terms.cells = <const int64_t*>cell_terms[place]
-                    terms.parents = <const int64_t*>parent_terms[place]
-                    totals[place] = sum_table(
-                        scratch.tables + slot * largest, cardinality * n_configurations,
-                        child_cardinality, &terms, place, &unknown,
-                    )
                 if not has_own:
                     sum_out(
-                        scratch.tables, 1, cardinalities[candidates[waiting[0]]], n_base,
-                        scratch.own,
+                        scratch.tables, 1, packed_cardinalities[waiting[0]], n_base, scratch.own
                     )
                     has_own = True
+                for slot in range(n_slots):
+                    # `table` is over the members still to come, of `size` joint states.
+                    table = scratch.tables + slot * stride
+                    size = packed_cardinalities[waiting[slot]]
+                    for member in range(
+                        pack_starts[waiting[slot]], pack_starts[waiting[slot] + 1]
+                    ):
+                        cardinality = cardinalities[member]
+                        n_inner = size // cardinality
+                        k = joining[member]
+                        if k >= 0:
+                            terms.cells = <const int64_t*>term_tables[k, 0]
+                            terms.parents = <const int64_t*>term_tables[k, 1]
+                            if n_inner > 1:
+                                sum_out(table, cardinality, n_inner, n_base, scratch.marginal)
+                            totals[k] = sum_table(
+                                table if n_inner == 1 else scratch.marginal,
+                                cardinality * n_configurations, child_cardinality, &terms, k,
+                                &unknown,
+                            )
+                        fold(table, cardinality, n_inner * n_base)
+                        size = n_inner
                 n_slots = 0
 
         # The parents as they are, and without one of them.
         if n_base > 0 and not has_own and not failed:
             count_labels(scratch.base, n_base, row_weights, scratch.own, n_rows)
-        for k in range(n_joining, n_candidates):
+        for k in range(n_candidates):
             if failed:
                 break
-            terms.cells = <const int64_t*>cell_terms[k]
-            terms.parents = <const int64_t*>parent_terms[k]
+            if joining[candidates[k]] >= 0:
+                continue
+            terms.cells = <const int64_t*>term_tables[k, 0]
+            terms.parents = <const int64_t*>term_tables[k, 1]
             place = place_of(candidates[k], parents)
             if place < 0 and n_base > 0:
                 totals[k] = sum_table(
@@ -471,25 +510,35 @@ def sum_families(
                 cardinality = cardinalities[parents[place]]
                 sum_out(
                     scratch.own, n_base // n_inner // cardinality, cardinality, n_inner,
-                    scratch.tables,
+                    scratch.marginal,
                 )
                 totals[k] = sum_table(
-                    scratch.tables, n_configurations // cardinality, child_cardinality, &terms,
+                    scratch.marginal, n_configurations // cardinality, child_cardinality, &terms,
                     k, &unknown,
                 )
             else:
-                i = configurations(
+                size = configurations(
                     codes, cardinalities, parents, place, scratch.labels, &still_plain
                 )
-                failed = i < 0
+                failed = size < 0
                 if not failed:
                     totals[k] = sum_labels(
-                        child_column, child_cardinality, scratch.labels, i, row_weights,
+                        child_column, child_cardinality, scratch.labels, size, row_weights,
                         scratch.counts, n_rows, &terms, k, &unknown, &failed,
                     )
     if failed:
         raise MemoryError(f"counting families of variable {child} over {n_rows} rows")
     return unknown.size
+
+
+cdef void fold(int32_t* table, int64_t n_states, int64_t n_inner) noexcept nogil:
+    """Sum a table of shape (n_states, n_inner) over its first axis, in place."""
+    cdef int64_t state, inner
+    cdef int32_t* block = table
+    for state in range(1, n_states):
+        block += n_inner
+        for inner in range(n_inner):
+            table[inner] += block[inner]
 
 
 cdef int64_t place_of(int32_t variable, const int32_t[::1] parents) noexcept nogil:

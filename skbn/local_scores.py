@@ -9,6 +9,7 @@ import numpy as np
 from skbn._counting import sum_families
 from skbn.counts import count_family
 from skbn.data import CategoricalData
+from skbn.packs import PackLevels
 from skbn.scores import Family, Score
 from skbn.term_tables import TermTables
 
@@ -75,6 +76,9 @@ class LocalScores:
         self.log_prior = log_prior
         self.n_evaluations = 0
         self._cardinalities = data.cardinalities.tolist()
+        distinct, self._cardinality_class = np.unique(data.cardinalities, return_inverse=True)
+        self._distinct_cardinalities = distinct.tolist()
+        self._packs = PackLevels(data.codes, data.cardinalities)
         self._shapes = _Memory(memory)
         self._rows = _Memory(memory)
         self._families = _Memory(memory // 2)
@@ -143,7 +147,7 @@ class LocalScores:
 
     def _evaluate_counts(self, child: int, parents: tuple[int, ...]) -> float:
         cells, parent_counts = count_family(self.data, child, parents)
-        family = self._family(child, parents)
+        family = self._family(child, math.prod(self._states(parents)), len(parents))
         family = family._replace(n_observed_parent_states=len(parent_counts))
         return (
             float(np.sum(self.score.cell_terms(cells, family)))
@@ -151,60 +155,74 @@ class LocalScores:
             + self.score.constant(family)
         )
 
-    def _family(self, child: int, parents: Iterable[int]) -> Family:
-        states = [self._cardinalities[parent] for parent in parents]
-        return Family(
-            self._cardinalities[child],
-            math.prod(states),
-            len(states),
-            self.data.n_variables,
-            self.data.n_samples,
-            self.ess,
-        )
-
     def _evaluate_natively(
         self, child: int, parents: tuple[int, ...], changes: np.ndarray
     ) -> np.ndarray:
-        # Changes of one cardinality in one direction share the shape of the family.
-        shape_of_kind: dict[int, int] = {}
-        families: list[Family] = []
-        shape = np.empty(len(changes), dtype=np.int64)
-        for k, change in enumerate(changes.tolist()):
-            cardinality = self._cardinalities[change]
-            kind = 0 if change == child else -cardinality if change in parents else cardinality
-            shape[k] = shape_of_kind.setdefault(kind, len(families))
-            if shape[k] == len(families):
-                families.append(self._family(child, _toggle(child, parents, change)))
-        tables = [self._tables(family) for family in families]
+        tables, which = self._tables_of_changes(child, parents, changes)
+        addresses = np.array([table.addresses for table in tables], dtype=np.uintp)[which]
         known, length = tables[0].n_known, len(tables[0].cells)
         totals = np.zeros(len(changes), dtype=np.int64)
         n_unknown = 2 * len(changes) * int(self.data.n_samples // known)
         owners = np.empty(n_unknown, dtype=np.int32)
         counts = np.empty(n_unknown, dtype=np.int64)
-        addresses = np.array([table.addresses for table in tables], dtype=np.uintp)
+        packs = self._packs.cheapest(math.prod(self._states(parents)) * self._cardinalities[child])
         n_unknown = sum_families(
-            self.data.codes, self.data.cardinalities, self.data.weights, child,
-            np.array(parents, dtype=np.int32), changes,
-            addresses[shape, 0], addresses[shape, 1], known, length, totals, owners, counts,
+            self.data.codes, self.data.cardinalities, self.data.weights,
+            packs.codes, packs.cardinalities, packs.starts,
+            child, np.array(parents, dtype=np.int32), changes,
+            addresses, known, length, totals, owners, counts,
         )
         if n_unknown:
             owners, counts = owners[:n_unknown], counts[:n_unknown]
-            group = 2 * shape[owners >> 1] + (owners & 1)
+            group = 2 * which[owners >> 1] + (owners & 1)
             for g in np.unique(group).tolist():
                 chosen = group == g
                 values = tables[g >> 1].evaluate(counts[chosen], g & 1)
                 np.add.at(totals, owners[chosen] >> 1, -values if g & 1 else values)
         scales = np.array([table.scale for table in tables])
-        constants = np.array([self.score.constant(family) for family in families])
-        return totals / scales[shape] + constants[shape]
+        constants = np.array([table.constant for table in tables])
+        return totals / scales[which] + constants[which]
 
-    def _tables(self, family: Family) -> TermTables:
-        key = (family.cardinality, family.n_parent_states)
+    def _tables_of_changes(
+        self, child: int, parents: tuple[int, ...], changes: np.ndarray
+    ) -> tuple[list[TermTables], np.ndarray]:
+        """The tables that any of the changes needs, and for each change which of them."""
+        states = math.prod(self._states(parents))
+        n_parents = len(parents)
+        if len(changes) == 1 and changes[0] == child:
+            return [self._tables(child, states, n_parents)], np.zeros(1, dtype=np.int64)
+        # Changes of one cardinality in one direction share the shape of the family.
+        tables = [
+            self._tables(child, states * cardinality, n_parents + 1)
+            for cardinality in self._distinct_cardinalities
+        ]
+        which = self._cardinality_class[changes]
+        for k in np.flatnonzero(np.isin(changes, (child, *parents))).tolist():
+            which[k] = len(tables)
+            rest = _toggle(child, parents, int(changes[k]))
+            tables.append(self._tables(child, math.prod(self._states(rest)), len(rest)))
+        return tables, which
+
+    def _tables(self, child: int, n_parent_states: int, n_parents: int) -> TermTables:
+        key = (self._cardinalities[child], n_parent_states, n_parents)
         tables = self._shapes.get(key)
         if tables is None:
-            tables = TermTables(self.score, family)
+            tables = TermTables(self.score, self._family(child, n_parent_states, n_parents))
             self._shapes.put(key, tables, 2 * 8 * len(tables.cells))
         return tables
+
+    def _states(self, variables: Iterable[int]) -> list[int]:
+        return [self._cardinalities[variable] for variable in variables]
+
+    def _family(self, child: int, n_parent_states: int, n_parents: int) -> Family:
+        return Family(
+            self._cardinalities[child],
+            n_parent_states,
+            n_parents,
+            self.data.n_variables,
+            self.data.n_samples,
+            self.ess,
+        )
 
 
 def _toggle(child: int, parents: tuple[int, ...], change: int) -> tuple[int, ...]:

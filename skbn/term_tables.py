@@ -26,6 +26,8 @@ class TermTables:
         All counts below it are tabulated.
     scale : float
         A power of two.
+    constant : float
+        c, in nats.
     addresses : tuple of int
         Where `cells` and `parents` lie in memory, for the kernels.
     """
@@ -33,6 +35,7 @@ class TermTables:
     def __init__(self, score: Score, family: Family) -> None:
         self._functions = (score.cell_terms, score.parent_terms)
         self._family = family
+        self.constant = score.constant(family)
         total = family.n_samples
         self.n_known = int(min(total + 1, _KNOWN))
         counts = np.append(np.arange(1.0, self.n_known), total)

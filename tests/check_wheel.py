@@ -1,0 +1,20 @@
+"""Check a folder of built distributions: the wheel holds the package and nothing of its making."""
+
+import sys
+import zipfile
+from pathlib import Path
+
+
+def main(folder: str) -> None:
+    (wheel,) = Path(folder).glob("*.whl")
+    (_,) = Path(folder).glob("*.tar.gz")
+    names = zipfile.ZipFile(wheel).namelist()
+    assert any(name.startswith("skbn/_counting") for name in names), names
+    assert "skbn/py.typed" in names, names
+    unwanted = [name for name in names if name.endswith((".pyx", ".c")) or "test" in name]
+    assert not unwanted, unwanted
+    print(f"{wheel.name}: {len(names)} files")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
