@@ -7,15 +7,8 @@ from typing import Any
 import numpy as np
 
 from skbn.data import smallest_code_type
-from skbn.factors import (
-    Factor,
-    array_of_levels,
-    is_infinite,
-    is_missing,
-    is_number_type,
-    keys_of,
-    read_factor,
-)
+from skbn.factors import Factor, read_factor
+from skbn.values import array_of_levels, is_infinite, is_missing, is_number_type, keys_of
 
 _N_SHOWN = 6
 
@@ -159,9 +152,9 @@ def _find(
         )
         raise ValueError(
             f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
-            f"{int(unknown.sum())} row(s), the first is row {_first(unknown, rows)}. Its levels "
-            f"are {_show(levels)}.{differ} Every level must be declared at fit, with a "
-            "categorical dtype or categories=."
+            f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
+            f"0). Its levels are {_show(levels)}.{differ} Every level must be declared at fit, "
+            "with a categorical dtype or categories=."
         )
     return _compact(codes, len(levels))
 
@@ -185,8 +178,9 @@ def _refuse_missing(factor: Factor, label: Any, rows: np.ndarray | None) -> None
     if missing.any():
         raise ValueError(
             f"Column {label!r} has {int(missing.sum())} missing value(s) (NaN, None or null), the "
-            f"first in row {_first(missing, rows)}. Fill them or make them a category of their "
-            f"own, for example with X[{label!r}].astype('string').fillna('missing')."
+            f"first in row {_first(missing, rows)} (counted from 0). Fill them or make them a "
+            "category of their own, for example with "
+            f"X[{label!r}].astype('string').fillna('missing')."
         )
 
 

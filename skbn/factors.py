@@ -1,15 +1,21 @@
 """One column as it came: a number per row, and the value that each number stands for."""
 
-import numbers
-from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import Any, NoReturn
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import column_or_1d
+
+from skbn.values import (
+    array_of_levels,
+    is_infinite,
+    is_missing,
+    is_number_type,
+    keys_of,
+    may_be_missing,
+)
 
 # An integer column is numbered through a lookup table up to this many entries per row.
 _LOOKUP_PER_ROW = 4
@@ -87,7 +93,7 @@ def _read_series(series: nw.Series, label: Any) -> Factor:
         present = series[np.flatnonzero(~missing)] if missing.any() else series
         return _spread(_read_array(present.to_numpy(), label), missing)
     if isinstance(dtype, nw.Unknown) and series.is_null().all():
-        return Factor(np.full(len(series), -1), np.empty(0, dtype=object))
+        return _all_missing(series)
     name = getattr(native, "dtype", getattr(native, "type", dtype))
     _refuse_dtype(label, name, _DENSIFY if str(name).startswith("Sparse") else _TO_LEVELS)
 
@@ -95,11 +101,17 @@ def _read_series(series: nw.Series, label: Any) -> Factor:
 def _read_declared(series: nw.Series, label: Any) -> Factor:
     """Read text and categorical columns through the library's own codes."""
     native, is_text = series.to_native(), isinstance(series.dtype, nw.String)
+    dtype = getattr(native, "dtype", None)
+    if is_text and (isinstance(dtype, np.dtype) or getattr(dtype, "storage", None) == "python"):
+        # pandas 2 factorizes Python strings up to their first null character only.
+        return _read_objects(native.tolist(), label)
     if series.implementation.is_polars():
         if not isinstance(series.dtype, nw.Enum):
             # A Categorical shares its levels with every other one, so only those seen count.
             series, is_text = series.cast(nw.String), True
             levels = series.drop_nulls().unique().sort().to_list()
+            if not levels:
+                return _all_missing(series)
             native = series.cast(nw.Enum(levels)).to_native()
         else:
             levels = list(series.dtype.categories)
@@ -115,6 +127,10 @@ def _read_declared(series: nw.Series, label: Any) -> Factor:
         codes, levels = _read_arrow(native.array.__arrow_array__())
     levels = array_of_levels(list(levels))
     return _sorted(Factor(codes, levels)) if is_text else _merged(codes, levels, label)
+
+
+def _all_missing(series: nw.Series) -> Factor:
+    return Factor(np.full(len(series), -1), np.empty(0, dtype=object))
 
 
 def _merged(codes: np.ndarray, levels: np.ndarray, label: Any) -> Factor:
@@ -210,7 +226,7 @@ def _read_floats(values: np.ndarray, label: Any) -> Factor:
 
 def _read_objects(values: list, label: Any) -> Factor:
     types = set(map(type, values))
-    if any(map(_may_be_missing, types)):
+    if any(map(may_be_missing, types)):
         missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
         present = [value for value, gone in zip(values, missing, strict=True) if not gone]
         if missing.any():
@@ -248,61 +264,6 @@ def _judge_objects(values: list, types: set[type], label: Any) -> None:
             OrdinalEncoder().fit(column)
         except (TypeError, ValueError) as error:
             _refuse_objects(error, label)
-
-
-def array_of_levels(values: Sequence[Any]) -> np.ndarray:
-    """A one-dimensional array of these values, numeric only where that changes none of them."""
-    types = set(map(type, values))
-    if types and all(issubclass(kind, (bool, np.bool_)) for kind in types):
-        return np.array(values, dtype=bool)
-    if types and all(map(is_number_type, types)):
-        if all(issubclass(kind, np.generic) for kind in types):
-            numeric = [np.result_type(*types)]
-        elif all(issubclass(kind, numbers.Integral) for kind in types):
-            numeric = [np.dtype(np.int64), np.dtype(np.uint64)]
-        else:
-            numeric = [np.dtype(np.float64)]
-        for dtype in numeric:
-            try:
-                array = np.array(values, dtype=dtype)
-            except OverflowError:
-                continue
-            if all(a == b for a, b in zip(array.tolist(), values, strict=True)):
-                return array
-    plain = (value.item() if isinstance(value, np.str_) else value for value in values)
-    return np.fromiter(plain, dtype=object, count=len(values))
-
-
-def keys_of(levels: np.ndarray) -> list:
-    # True == 1 in Python, but a truth value is not the level 1.
-    return [("bool", bool(value)) if isinstance(value, (bool, np.bool_)) else value
-            for value in levels.tolist()]
-
-
-def is_number_type(kind: type) -> bool:
-    # numpy counts its time differences among the integers.
-    return issubclass(kind, (numbers.Real, Decimal)) and not issubclass(
-        kind, (bool, np.timedelta64)
-    )
-
-
-def _may_be_missing(kind: type) -> bool:
-    return (issubclass(kind, (float, np.floating, Decimal, np.datetime64, np.timedelta64))
-            or kind.__name__ in ("NoneType", "NAType", "NaTType"))
-
-
-def is_missing(value: Any) -> bool:
-    if not _may_be_missing(type(value)):
-        return False
-    if isinstance(value, Decimal):
-        return value.is_nan()
-    if isinstance(value, (float, np.generic)):
-        return bool(value != value)
-    return True
-
-
-def is_infinite(value: Any) -> bool:
-    return not isinstance(value, numbers.Rational) and value in (float("inf"), float("-inf"))
 
 
 def refuse_odd_array(values: Any) -> None:

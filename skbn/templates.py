@@ -153,7 +153,14 @@ class TableTemplate:
 def _make_column(like: nw.Series, values: list, dtype: Any) -> Any:
     library = nw.get_native_namespace(like)
     if like.implementation.is_pyarrow():
-        return library.chunked_array([library.array(values, type=dtype)])
+        if hasattr(dtype, "index_type"):
+            index = library.array(range(len(values)), type=dtype.index_type)
+            array = library.DictionaryArray.from_arrays(
+                index, library.array(values, type=dtype.value_type), ordered=dtype.ordered
+            )
+        else:
+            array = library.array(values, type=dtype)
+        return library.chunked_array([array])
     if like.implementation.is_polars():
         return library.Series(like.name, values, dtype=dtype)
     return library.Series(values, dtype=dtype, name=like.to_native().name)

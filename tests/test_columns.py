@@ -152,7 +152,8 @@ def test_bools_keep_what_was_observed():
 
 def test_text_is_left_alone():
     values = ["b ", " b", "B", "", "\u00e9", "e\u0301", "a\0b", "a\0", "a"]
-    for maker in (list, pd.Series, pl.Series, lambda v: pa.chunked_array([v])):
+    for maker in (list, pd.Series, lambda v: pd.Series(v, dtype=object), pl.Series,
+                  lambda v: pd.Series(v, dtype="string[python]"), lambda v: pa.chunked_array([v])):
         check(maker(values), sorted(values), object)
     check(np.array(["b", "abc"]), ["abc", "b"], "<U3")
     check(pd.Series(["\ud800", "a"], dtype=object), ["a", "\ud800"], object)
@@ -264,8 +265,8 @@ def test_declared_levels_that_are_none():
 def test_missing_values_are_refused(values):
     message = refusal(values)
     assert message == (
-        "Column 'c' has 2 missing value(s) (NaN, None or null), the first in row 1. Fill them or "
-        "make them a category of their own, for example with "
+        "Column 'c' has 2 missing value(s) (NaN, None or null), the first in row 1 (counted from "
+        "0). Fill them or make them a category of their own, for example with "
         "X['c'].astype('string').fillna('missing')."
     )
     assert message == refusal(values, levels=["a", 1, True])
@@ -367,7 +368,7 @@ def test_objects_that_scikit_learn_accepts():
     (np.array([b"a"]), "|S1"),
     ([b"a", b"b"], "bytes"),
     (np.array([1j], dtype=object), "complex"),
-    (pd.Series(pd.to_datetime(["2020-01-01"])), "datetime64[us]"),
+    (pd.Series(pd.to_datetime(["2020-01-01"])), "datetime64["),
     (pd.Series(pd.to_timedelta([1], unit="s")), "timedelta64"),
     (pd.Series([1j]), "complex128"),
     (pd.Series(pd.period_range("2020", periods=1, freq="D")), "period[D]"),
@@ -446,9 +447,9 @@ def test_levels_by_hand_that_make_no_sense():
 def test_values_that_are_not_among_the_levels():
     message = refusal(["a", "z", "b", "y", "z"], levels=["a", "b"])
     assert message == (
-        "Column 'c' has values that are not among its levels: 'y', 'z', in 3 row(s), the first is "
-        "row 1. Its levels are 'a', 'b'. Every level must be declared at fit, with a categorical "
-        "dtype or categories=."
+        "Column 'c' has values that are not among its levels: 'y', 'z', in 3 row(s), the first in "
+        "row 1 (counted from 0). Its levels are 'a', 'b'. Every level must be declared at fit, "
+        "with a categorical dtype or categories=."
     )
     with pytest.raises(ValueError, match=r"0, 1, 2, 3, 4, 5, \.\.\. \(100 in all\)") as caught:
         apply_column([500], "c", np.arange(100))
@@ -507,7 +508,7 @@ def test_dropped_rows_are_not_read(maker):
     assert (codes.tolist(), levels.tolist()) == ([0, 1], ["a", "b"])
     with pytest.raises(ValueError, match="the first in row 2"):
         learn_column(values, "c", rows=np.array([True, False, True, True]))
-    with pytest.raises(ValueError, match="the first is row 3"):
+    with pytest.raises(ValueError, match="the first in row 3"):
         learn_column(values, "c", ["a"], rows=np.array([True, False, False, True]))
 
 
