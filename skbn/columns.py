@@ -60,9 +60,9 @@ def learn_column(
     if not factor.declared and not _is_whole(factor.levels):
         raise ValueError(
             f"Column {label!r} is real-valued: {len(factor.levels)} distinct values such as "
-            f"{_show(factor.levels)}, and levels must be countable. Cut it into bins with "
-            'KBinsDiscretizer(encode="ordinal"); if its values really are levels, say so with a '
-            "categorical dtype or categories=."
+            f"{_show(factor.levels[:_N_SHOWN])}, and levels must be countable. Cut it into bins "
+            'with KBinsDiscretizer(encode="ordinal"); if its values really are levels, say so with '
+            "a categorical dtype or categories=."
         )
     return _compact(factor.codes, len(factor.levels)), factor.levels
 
