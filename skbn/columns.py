@@ -1,0 +1,213 @@
+"""The levels of one column: learned, or given, and its values numbered by them."""
+
+import reprlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from skbn.data import smallest_code_type
+from skbn.factors import Factor, read_factor
+from skbn.values import array_of_levels, is_infinite, is_missing, is_number_type, keys_of
+
+_N_SHOWN = 6
+
+
+def learn_column(
+    values: Any, label: Any, levels: Any = "auto", rows: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the levels of one column and number its values.
+
+    Parameters
+    ----------
+    values : pandas or polars Series, pyarrow ChunkedArray, or array-like of shape (n_rows,)
+    label : object
+        What messages call the column.
+    levels : "auto" or array-like
+        The levels in the order of their codes. "auto" takes those that a categorical dtype
+        declares, in its order and seen or not, else the sorted distinct values.
+    rows : ndarray of shape (n_rows,), bool, optional
+        Rows that are False are dropped before anything is read.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_kept_rows,), uint8, uint16 or uint32
+    levels : ndarray of shape (n_levels,)
+
+    Raises
+    ------
+    ValueError
+        For missing, infinite or real values, values that are not among `levels`, and `levels`
+        that are empty, repeated, missing or infinite.
+    TypeError
+        For values or dtypes that cannot be levels, and for columns that mix types.
+
+    Examples
+    --------
+    >>> from skbn.columns import learn_column
+    >>> codes, levels = learn_column(["low", "high", "low"], "risk")
+    >>> codes.tolist(), levels.tolist()
+    ([1, 0, 1], ['high', 'low'])
+    >>> learn_column([3, 5, 3], "size", levels=[5, 4, 3])[0].tolist()
+    [2, 0, 2]
+    """
+    factor = read_factor(values, label, rows)
+    if not isinstance(levels, str) or levels != "auto":
+        levels = _levels_by_hand(levels, label)
+        return _find(factor, levels, label, rows), levels
+    _refuse_missing(factor, label, rows)
+    _refuse_infinite_levels(factor.levels, label)
+    if not factor.declared and not _is_whole(factor.levels):
+        raise ValueError(
+            f"Column {label!r} is real-valued: {len(factor.levels)} distinct values such as "
+            f"{_show(factor.levels[:_N_SHOWN])}, and levels must be countable. Cut it into bins "
+            'with KBinsDiscretizer(encode="ordinal"); if its values really are levels, say so with '
+            "a categorical dtype or categories=."
+        )
+    return _compact(factor.codes, len(factor.levels)), factor.levels
+
+
+def apply_column(values: Any, label: Any, levels: np.ndarray) -> np.ndarray:
+    """Number the values of one column by levels that are known.
+
+    Values are compared by value, not dtype: 1 is 1.0, but neither is "1" nor True. Two floating
+    types are compared at the precision of the narrower.
+
+    Parameters
+    ----------
+    values : pandas or polars Series, pyarrow ChunkedArray, or array-like of shape (n_rows,)
+    label : object
+        What messages call the column.
+    levels : ndarray of shape (n_levels,)
+        As `learn_column` returns them.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), uint8, uint16 or uint32
+
+    Raises
+    ------
+    ValueError
+        For missing and infinite values and for values that are not among `levels`.
+    TypeError
+        For values or dtypes that cannot be levels, and for columns that mix types.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn.columns import apply_column
+    >>> apply_column([2.0, 7.0], "size", np.array([7, 2])).tolist()
+    [1, 0]
+    """
+    return _find(read_factor(values, label), levels, label)
+
+
+def positions_among(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """For each value its position in `levels`, -1 where it is not there."""
+    narrow = min(values.dtype, levels.dtype, key=lambda dtype: dtype.itemsize)
+    if values.dtype.kind == levels.dtype.kind == "f" and values.dtype != levels.dtype:
+        # 0.1 in a float32 column is the level 0.1 of a list. Whole numbers are compared exactly.
+        rounded = [_round_fractions(array, narrow) for array in (values, levels)]
+        if len(np.unique(rounded[1])) == len(levels):
+            values, levels = rounded
+    position = {key: index for index, key in enumerate(keys_of(levels))}
+    return np.array([position.get(key, -1) for key in keys_of(values)], dtype=np.intp)
+
+
+def _levels_by_hand(levels: Any, label: Any) -> np.ndarray:
+    if isinstance(levels, (str, bytes, dict, set, frozenset)) or not isinstance(levels, Iterable):
+        raise TypeError(f"The levels of column {label!r} must be 'auto' or a list in the order of "
+                        f"their codes, got {reprlib.repr(levels)}.")
+    levels = levels.to_pylist() if hasattr(levels, "to_pylist") else list(levels)
+    if not levels:
+        raise ValueError(f"Column {label!r} is given no levels. List at least one, or say 'auto'.")
+    if any(map(is_missing, levels)):
+        raise ValueError(f"The levels of column {label!r} contain a missing value (NaN, None). "
+                         "Name that level, for example 'missing', in the levels and the column.")
+    array = array_of_levels(levels)
+    _refuse_infinite_levels(array, label)
+    try:
+        first: set = set()
+        repeated = [key for key in keys_of(array) if key in first or first.add(key)]
+    except TypeError as error:
+        raise TypeError(f"The levels of column {label!r} must be hashable: {error}.") from error
+    if repeated:
+        raise ValueError(f"The levels of column {label!r} repeat {reprlib.repr(repeated[0])}. "
+                         "List each level once.")
+    return array
+
+
+def _find(
+    factor: Factor, levels: np.ndarray, label: Any, rows: np.ndarray | None = None
+) -> np.ndarray:
+    _refuse_missing(factor, label, rows)
+    codes = positions_among(factor.levels, levels)[factor.codes]
+    unknown = codes < 0
+    if unknown.any():
+        strange = factor.levels[np.unique(factor.codes[unknown])]
+        kinds = [sorted(set(map(_kind, array.tolist()))) for array in (strange, levels)]
+        differ = "" if set(kinds[0]) & set(kinds[1]) else (
+            f" The types differ: {' and '.join(kinds[0])} in the column, "
+            f"{' and '.join(kinds[1])} in the levels."
+        )
+        raise ValueError(
+            f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
+            f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
+            f"0). Its levels are {_show(levels)}.{differ} Every level must be declared at fit, "
+            "with a categorical dtype or categories=."
+        )
+    return _compact(codes, len(levels))
+
+
+def _kind(value: Any) -> str:
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, (bool, np.bool_)):
+        return "truth values"
+    return "numbers" if is_number_type(type(value)) else type(value).__name__
+
+
+def _first(mask: np.ndarray, rows: np.ndarray | None) -> int:
+    """The first True row, numbered from 0 as the caller's table has it."""
+    row = int(np.argmax(mask))
+    return row if rows is None else int(np.flatnonzero(rows)[row])
+
+
+def _refuse_missing(factor: Factor, label: Any, rows: np.ndarray | None) -> None:
+    missing = factor.codes < 0
+    if missing.any():
+        raise ValueError(
+            f"Column {label!r} has {int(missing.sum())} missing value(s) (NaN, None or null), the "
+            f"first in row {_first(missing, rows)} (counted from 0). Fill them or make them a "
+            "category of their own, for example with "
+            f"X[{label!r}].astype('string').fillna('missing')."
+        )
+
+
+def _refuse_infinite_levels(levels: np.ndarray, label: Any) -> None:
+    if levels.dtype.kind in "fO" and any(
+        is_infinite(level) for level in levels.tolist() if is_number_type(type(level))
+    ):
+        raise ValueError(f"The levels of column {label!r} contain infinity (inf). Remove it.")
+
+
+def _is_whole(levels: np.ndarray) -> bool:
+    if levels.dtype.kind == "f":
+        return bool((levels == np.floor(levels)).all())
+    return levels.dtype.kind != "O" or all(
+        value == int(value) for value in levels.tolist() if is_number_type(type(value))
+    )
+
+
+def _round_fractions(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.where(values == np.floor(values), values, values.astype(dtype))
+
+
+def _compact(codes: np.ndarray, n_levels: int) -> np.ndarray:
+    return codes.astype(smallest_code_type(n_levels))
+
+
+def _show(values: np.ndarray) -> str:
+    shown = ", ".join(reprlib.repr(value) for value in values[:_N_SHOWN].tolist())
+    return shown if len(values) <= _N_SHOWN else f"{shown}, ... ({len(values)} in all)"

@@ -1,0 +1,179 @@
+"""A table as codes: one small unsigned integer per cell, and the levels of every column."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+from sklearn.utils import check_array
+
+from skbn.columns import apply_column, learn_column
+from skbn.factors import refuse_odd_array, require_rows
+
+
+def table_labels(X: Any) -> list | None:
+    """The column labels of a data frame in order, None for anything without labels.
+
+    Raises
+    ------
+    ValueError
+        If two columns have the same label.
+    TypeError
+        For a lazy frame, which has no rows yet.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from skbn.encoding import table_labels
+    >>> table_labels(pd.DataFrame({"rain": [0, 1], "wet": [0, 1]}))
+    ['rain', 'wet']
+    """
+    frame = open_frame(X)
+    return None if frame is None else list(frame.columns)
+
+
+def learn_categories(
+    X: Any,
+    labels: Sequence[Any],
+    categories: Any = "auto",
+    rows: np.ndarray | None = None,
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Find the levels of every column of a table and number its cells.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (n_rows, n_columns)
+    labels : sequence of n_columns labels
+        What messages, and the keys of `categories`, call the columns.
+    categories : "auto", list or dict
+        One entry per column, or a dict from label to entry for some of them. An entry is "auto"
+        or the levels in the order of their codes.
+    rows : ndarray of shape (n_rows,), bool, optional
+        Rows that are False are dropped before anything is read, levels included.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_columns, n_kept_rows), uint8, uint16 or uint32
+        C-contiguous, in the smallest of these types that holds every column.
+    categories : list of n_columns ndarrays
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `skbn.columns.learn_column`, for tables without rows or columns, and for `categories`
+        that do not fit the columns.
+
+    Examples
+    --------
+    >>> from skbn.encoding import learn_categories
+    >>> codes, categories = learn_categories([["a", 1], ["b", 1], ["a", 7]], ["x0", "x1"])
+    >>> codes.tolist()
+    [[0, 1, 0], [0, 0, 1]]
+    >>> [levels.tolist() for levels in categories]
+    [['a', 'b'], [1, 7]]
+    """
+    columns = _columns(X, rows)
+    entries = _entries_by_column(categories, labels)
+    learned = [
+        learn_column(column, label, entry, rows)
+        for column, label, entry in zip(columns, labels, entries, strict=True)
+    ]
+    return _stack([codes for codes, _ in learned]), [levels for _, levels in learned]
+
+
+def apply_categories(
+    X: Any, labels: Sequence[Any], categories: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Number the cells of a table by levels that are known.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (n_rows, n_columns)
+        Its columns in the order of `categories`; they may have another dtype than at fit.
+    labels : sequence of n_columns labels
+    categories : sequence of n_columns ndarrays
+        As `learn_categories` returns them.
+
+    Returns
+    -------
+    ndarray of shape (n_columns, n_rows), uint8, uint16 or uint32
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `skbn.columns.apply_column`, and for tables without rows or columns.
+    """
+    columns = _columns(X, None)
+    return _stack([
+        apply_column(column, label, levels)
+        for column, label, levels in zip(columns, labels, categories, strict=True)
+    ])
+
+
+def open_frame(X: Any) -> nw.DataFrame | None:
+    """The narwhals view of a data frame; None for anything else."""
+    pyarrow = nw.dependencies.get_pyarrow()
+    if pyarrow is not None and isinstance(X, pyarrow.RecordBatch):
+        X = pyarrow.Table.from_batches([X])
+    if nw.dependencies.is_into_dataframe(X):
+        native_labels = X.column_names if hasattr(X, "column_names") else X.columns
+        repeated = [label for label, count in Counter(native_labels).items() if count > 1]
+        if repeated:
+            raise ValueError(
+                f"Column labels must differ, but {', '.join(map(repr, repeated))} occur(s) more "
+                "than once. Rename or drop the repeated columns."
+            )
+    frame = nw.from_native(X, pass_through=True)
+    if isinstance(frame, nw.LazyFrame):
+        raise TypeError(
+            f"A lazy table came ({type(X).__module__}.{type(X).__name__}), and its rows are "
+            "needed. Collect it first: X.collect() in polars, X.compute() in dask."
+        )
+    return frame if isinstance(frame, nw.DataFrame) else None
+
+
+def _columns(X: Any, rows: np.ndarray | None) -> list:
+    frame = open_frame(X)
+    if frame is None:
+        refuse_odd_array(X)
+        # numpy would make text of [["a", 1]] and integers of [[True, 2]].
+        dtype = object if isinstance(X, (list, tuple)) else None
+        table = check_array(X, dtype=dtype, ensure_all_finite=False)
+    else:
+        table = frame
+    n_rows, n_columns = table.shape
+    if rows is not None and len(rows) != n_rows:
+        raise ValueError(f"The mask of rows has {len(rows)} entries, the table {n_rows} rows.")
+    require_rows((n_rows if rows is None else int(np.count_nonzero(rows)), n_columns))
+    return [table[:, j] for j in range(n_columns)] if frame is None else list(frame.iter_columns())
+
+
+def _stack(codes: list[np.ndarray]) -> np.ndarray:
+    widest = max((column.dtype for column in codes), key=lambda dtype: dtype.itemsize)
+    return np.stack(codes, dtype=widest, casting="safe")
+
+
+def _entries_by_column(categories: Any, labels: Sequence[Any]) -> list:
+    """One "auto" or list of levels for each column."""
+    if isinstance(categories, str) and categories == "auto":
+        return ["auto"] * len(labels)
+    if isinstance(categories, Mapping):
+        unknown = [label for label in categories if label not in labels]
+        if unknown:
+            raise ValueError(
+                f"categories names {', '.join(map(repr, unknown))}, which is no column. The "
+                f"columns are {', '.join(map(repr, labels))}."
+            )
+        return [categories.get(label, "auto") for label in labels]
+    if isinstance(categories, (str, bytes)) or not isinstance(categories, (Sequence, np.ndarray)):
+        raise TypeError(
+            "categories must be 'auto', a list with one entry per column, or a dict from column "
+            f"label to levels, got {categories!r}."
+        )
+    if len(categories) != len(labels):
+        raise ValueError(
+            f"categories has {len(categories)} entries for {len(labels)} columns. Give one per "
+            "column, 'auto' where the levels are to be found, or a dict from label to levels."
+        )
+    return list(categories)
