@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -10,6 +11,29 @@ from sklearn.utils import check_array
 
 from skbn.columns import apply_column, learn_column
 from skbn.factors import refuse_odd_array, require_rows
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table that was looked at, but not read.
+
+    Attributes
+    ----------
+    native : data frame as it came, or ndarray
+    labels : list, or None for arrays
+    shape : (n_rows, n_columns)
+    columns : list of narwhals Series or ndarray of shape (n_rows,)
+    """
+
+    native: Any
+    labels: list | None
+    shape: tuple[int, int]
+    columns: list
+
+    @property
+    def names(self) -> list:
+        """The labels, or "x0", "x1", ... for the columns of an array."""
+        return [f"x{j}" for j in range(self.shape[1])] if self.labels is None else self.labels
 
 
 def table_labels(X: Any) -> list | None:
@@ -43,7 +67,7 @@ def learn_categories(
 
     Parameters
     ----------
-    X : data frame or array-like of shape (n_rows, n_columns)
+    X : data frame or array-like of shape (n_rows, n_columns), or Table
     labels : sequence of n_columns labels
         What messages, and the keys of `categories`, call the columns.
     categories : "auto", list or dict
@@ -73,11 +97,17 @@ def learn_categories(
     >>> [levels.tolist() for levels in categories]
     [['a', 'b'], [1, 7]]
     """
-    columns = _columns(X, rows)
+    table = open_table(X)
+    if rows is not None:
+        if len(rows) != table.shape[0]:
+            raise ValueError(
+                f"The mask of rows has {len(rows)} entries, the table {table.shape[0]} rows."
+            )
+        require_rows((int(np.count_nonzero(rows)), table.shape[1]))
     entries = _entries_by_column(categories, labels)
     learned = [
         learn_column(column, label, entry, rows)
-        for column, label, entry in zip(columns, labels, entries, strict=True)
+        for column, label, entry in zip(table.columns, labels, entries, strict=True)
     ]
     return _stack([codes for codes, _ in learned]), [levels for _, levels in learned]
 
@@ -104,10 +134,9 @@ def apply_categories(
     ValueError, TypeError
         As `skbn.columns.apply_column`, and for tables without rows or columns.
     """
-    columns = _columns(X, None)
     return _stack([
         apply_column(column, label, levels)
-        for column, label, levels in zip(columns, labels, categories, strict=True)
+        for column, label, levels in zip(open_table(X).columns, labels, categories, strict=True)
     ])
 
 
@@ -133,20 +162,25 @@ def open_frame(X: Any) -> nw.DataFrame | None:
     return frame if isinstance(frame, nw.DataFrame) else None
 
 
-def _columns(X: Any, rows: np.ndarray | None) -> list:
+def open_table(X: Any) -> Table:
+    """Look at a table's columns without reading them; a Table is returned as it is.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no table, has no rows or columns, or repeats a label.
+    """
+    if isinstance(X, Table):
+        return X
     frame = open_frame(X)
-    if frame is None:
-        refuse_odd_array(X)
-        # numpy would make text of [["a", 1]] and integers of [[True, 2]].
-        dtype = object if isinstance(X, (list, tuple)) else None
-        table = check_array(X, dtype=dtype, ensure_all_finite=False)
-    else:
-        table = frame
-    n_rows, n_columns = table.shape
-    if rows is not None and len(rows) != n_rows:
-        raise ValueError(f"The mask of rows has {len(rows)} entries, the table {n_rows} rows.")
-    require_rows((n_rows if rows is None else int(np.count_nonzero(rows)), n_columns))
-    return [table[:, j] for j in range(n_columns)] if frame is None else list(frame.iter_columns())
+    if frame is not None:
+        require_rows(frame.shape)
+        return Table(X, list(frame.columns), frame.shape, list(frame.iter_columns()))
+    refuse_odd_array(X)
+    # numpy would make text of [["a", 1]] and integers of [[True, 2]].
+    dtype = object if isinstance(X, (list, tuple)) else None
+    array = check_array(X, dtype=dtype, ensure_all_finite=False)
+    return Table(array, None, array.shape, list(array.T))
 
 
 def _stack(codes: list[np.ndarray]) -> np.ndarray:

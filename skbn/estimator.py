@@ -2,29 +2,25 @@
 
 from collections.abc import Hashable
 from numbers import Integral, Real
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import (
-    check_consistent_length,
-    check_random_state,
-    check_scalar,
-    column_or_1d,
-)
+from sklearn.utils import check_random_state, check_scalar, column_or_1d
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from skbn.climbing import SearchResult
-from skbn.columns import apply_column, learn_column
+from skbn.columns import apply_column
 from skbn.constraints import Constraints
 from skbn.data import CategoricalData
-from skbn.encoding import Table, apply_categories, learn_categories, open_table
+from skbn.encoding import Table, apply_categories, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.local_scores import LocalScores
 from skbn.network import BayesianNetwork
+from skbn.reading import append_variable, read_table
 from skbn.scores import SCORES, as_score
-from skbn.search import SEARCHES, run_search
+from skbn.search import SEARCHES, SearchRuns, run_search
 from skbn.templates import ColumnTemplate, TableTemplate
 
 
@@ -127,7 +123,7 @@ class BayesNetStructureEstimator(BaseEstimator):
     array([[0.97, 0.03]])
     """
 
-    _parameter_constraints: dict = {
+    _parameter_constraints: ClassVar[dict] = {
         "score_type": [StrOptions(set(SCORES)), HasMethods(["cell_terms", "parent_terms"])],
         "ess": [Interval(Real, 0, None, closed="neither")],
         "search": [StrOptions(set(SEARCHES)), HasMethods(["search"])],
@@ -200,23 +196,16 @@ class BayesNetStructureEstimator(BaseEstimator):
         -------
         self
         """
-        table, labels = self._open(X, reset=True)
+        table = self._open(X, reset=True)
         y = self._check_y(y, table)
-        weights, rows = _read_weights(sample_weight, table)
-        codes, categories = learn_categories(table, labels, self._x_categories(y), rows)
-        if y is not None:
-            y_label = _y_label(y, labels)
-            y_codes, y_levels = learn_column(y, y_label, self._y_levels(y_label), rows)
-            codes = _append_row(codes, y_codes)
-            labels, categories = [*labels, y_label], [*categories, y_levels]
-
-        data = CategoricalData.from_codes(codes, [len(levels) for levels in categories], weights)
-        runs = self._search(data, labels)
+        reading = read_table(table, y, sample_weight, self.categories)
+        labels, categories = reading.labels, reading.categories
+        runs = self._search(reading.data, labels)
         best = runs.best
         self.ess_ = float(self.ess)
         parameter_ess = self.ess_ if self.parameter_ess is None else float(self.parameter_ess)
         self.network_ = BayesianNetwork.from_data(
-            data, best.parents, parameter_ess, labels=labels, categories=categories
+            reading.data, best.parents, parameter_ess, labels=labels, categories=categories
         )
         self.categories_ = categories
         self.edges_ = self.network_.edges
@@ -226,8 +215,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         self.restart_histories_ = [_named_history(run, labels) for run in runs.runs]
         self.history_ = _named_history(best, labels)
         self.n_iter_ = len(best.history)
-        self._x_template = TableTemplate.from_table(X if table.is_frame else table.native)
-        self._y_template = None if y is None else ColumnTemplate.from_values(y)
+        self._x_template = TableTemplate.of(table.native)
+        self._y_template = None if y is None else ColumnTemplate.of(y)
         if y is not None:
             self.classes_ = categories[-1]
         elif hasattr(self, "classes_"):
@@ -335,33 +324,31 @@ class BayesNetStructureEstimator(BaseEstimator):
         tags.input_tags.categorical = True
         return tags
 
-    def _open(self, X, *, reset: bool) -> tuple[Table, list[Hashable]]:
-        """The table, checked against the one of `fit` unless `reset`, and its column labels."""
+    def _open(self, X, *, reset: bool) -> Table:
+        """The table, with names and number of columns checked against `fit` unless `reset`."""
         table = open_table(X)
         validate_data(self, table.native, reset=reset, skip_check_array=True)
-        labels = table.labels
-        if labels is None:
-            labels = [f"x{column}" for column in range(table.shape[1])]
-        if not reset and table.labels is not None and not hasattr(self, "feature_names_in_"):
+        if not reset and table.labels is not None and self._x_template.columns is not None:
             # scikit-learn compares names only where all are strings.
             fitted = list(self.network_.labels[: self.n_features_in_])
-            if self._x_template.labels is not None and labels != fitted:
+            if table.labels != fitted:
                 raise ValueError(
                     "The columns must be those of fit, in the same order: fit had "
-                    f"{_few(fitted)}, now come {_few(labels)}."
+                    f"{_few(fitted)}; now come {_few(table.labels)}."
                 )
-        return table, labels
+        return table
 
     def _check_y(self, y, table: Table):
-        """y as a column with as many rows as X."""
+        """y as one column with as many rows as X."""
         if y is None:
             return None
-        if not hasattr(y, "name"):
+        if not hasattr(y, "name") or getattr(y, "ndim", 1) != 1:
             y = column_or_1d(y, warn=True)
-        check_consistent_length(table.native, y)
+        if len(y) != table.shape[0]:
+            raise ValueError(f"X has {table.shape[0]} rows, but y has {len(y)}.")
         return y
 
-    def _search(self, data: CategoricalData, labels: list[Hashable]):
+    def _search(self, data: CategoricalData, labels: list[Hashable]) -> SearchRuns:
         constraints = Constraints.from_names(
             labels,
             required_edges=self.required_edges,
@@ -388,56 +375,20 @@ class BayesNetStructureEstimator(BaseEstimator):
         return runs
 
     def _read_codes(self, X, y=None) -> np.ndarray:
-        """Codes (n_variables, n_samples) of a table to predict; row of y zero where y is not given."""
+        """Codes (n_variables, n_samples) of a table to predict; y is 0 where it is not given."""
         check_is_fitted(self)
         if y is not None and self._y_template is None:
             raise ValueError("y came to a network that was fitted without y. Fit it with y.")
-        table, labels = self._open(X, reset=False)
-        codes = apply_categories(table, labels, self.categories_[: len(labels)])
+        table = self._open(X, reset=False)
+        codes = apply_categories(table, table.names, self.categories_[: table.shape[1]])
         if self._y_template is None:
             return codes
         if y is None:
-            y_codes = np.zeros(codes.shape[1], dtype=codes.dtype)
-        else:
-            y = self._check_y(y, table)
-            y_codes = apply_column(y, self.network_.labels[-1], self.categories_[-1])
-        return _append_row(codes, y_codes)
-
-    def _x_categories(self, y):
-        if y is None or not isinstance(self.categories, dict):
-            return self.categories
-        y_label = _y_label(y, [])
-        return {label: levels for label, levels in self.categories.items() if label != y_label}
-
-    def _y_levels(self, y_label: Hashable):
-        return self.categories.get(y_label, "auto") if isinstance(self.categories, dict) else "auto"
-
-
-def _read_weights(sample_weight, table: Table) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Weights above zero, and the mask of their rows; None where all rows count once."""
-    if sample_weight is None:
-        return None, None
-    every_row = np.broadcast_to(0.0, table.shape[:1])
-    weights = _check_sample_weight(
-        sample_weight, every_row, dtype=np.float64, ensure_non_negative=True
-    )
-    rows = weights > 0
-    return (weights, None) if rows.all() else (weights[rows], rows)
-
-
-def _y_label(y, labels: list[Hashable]) -> Hashable:
-    name = getattr(y, "name", None)
-    label = "y" if name is None else name
-    if label in labels:
-        raise ValueError(
-            f"y joins the network as a variable called {label!r}, but a column of X has that name. "
-            "Rename one of them, or leave y out."
+            return append_variable(codes, np.zeros(table.shape[0], dtype=np.uint8))
+        y = self._check_y(y, table)
+        return append_variable(
+            codes, apply_column(y, self.network_.labels[-1], self.categories_[-1])
         )
-    return label
-
-
-def _append_row(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
-    return np.concatenate([codes, row[None].astype(max(codes.dtype, row.dtype))])
 
 
 def _named_history(run: SearchResult, labels: list[Hashable]) -> list[HistoryStep]:

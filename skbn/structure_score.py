@@ -1,12 +1,12 @@
 """The score of a given graph on a table."""
 
-import numpy as np
+from numbers import Real
 
-from skbn.data import CategoricalData
-from skbn.encoding import learn_categories, open_table
-from skbn.estimator import read_weights
+from sklearn.utils import check_scalar
+
 from skbn.given_graph import read_graph
 from skbn.local_scores import LocalScores
+from skbn.reading import read_table
 from skbn.scores import as_score
 
 
@@ -40,3 +40,8 @@ def structure_score(
     >>> edge > structure_score(X, [], ess=1.0)
     True
     """
+    score = as_score(score_type)
+    check_scalar(ess, "ess", Real, min_val=0.0, include_boundaries="neither")
+    reading = read_table(X, None, sample_weight, categories)
+    dag = read_graph(graph, reading.labels)
+    return LocalScores(reading.data, score, ess).total(dag.all_parents())

@@ -1,0 +1,96 @@
+"""A table, its target and its weights, read into codes with their names and levels."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import _check_sample_weight
+
+from skbn.columns import learn_column
+from skbn.data import CategoricalData
+from skbn.encoding import learn_categories, open_table
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a table was read into.
+
+    Attributes
+    ----------
+    labels : list
+        Names of the variables: the columns, then y if there was one.
+    categories : list of ndarray
+        Levels of the variables.
+    data : CategoricalData
+    """
+
+    labels: list[Hashable]
+    categories: list[np.ndarray]
+    data: CategoricalData
+
+
+def read_table(X: Any, y: Any = None, sample_weight: Any = None, categories="auto") -> Reading:
+    """Read a table, with y as its last variable if given.
+
+    Parameters
+    ----------
+    X : data frame, array-like or Table
+    y : Series or array-like of shape (n_rows,), optional
+    sample_weight : array-like of shape (n_rows,), optional
+        Rows of weight zero are dropped before anything is read from the table.
+    categories : "auto", list or dict
+        Levels by hand: one entry per column of X, or a dict from name, that of y included.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As `skbn.encoding.learn_categories`; for weights that are negative, all zero or of the
+        wrong shape; and if y has the name of a column.
+    """
+    table = open_table(X)
+    labels = table.names
+    weights, rows = _read_weights(sample_weight, table.shape[0])
+    if y is None:
+        codes, levels = learn_categories(table, labels, categories, rows)
+    else:
+        label = label_of_target(y)
+        if label in labels:
+            raise ValueError(
+                f"y joins the network as a variable called {label!r}, but a column of X has that "
+                "name. Rename one of them, or leave y out."
+            )
+        entry = "auto"
+        if isinstance(categories, dict) and label in categories:
+            entry = categories[label]
+            categories = {name: given for name, given in categories.items() if name != label}
+        codes, levels = learn_categories(table, labels, categories, rows)
+        y_codes, y_levels = learn_column(y, label, entry, rows)
+        labels, levels = [*labels, label], [*levels, y_levels]
+        codes = append_variable(codes, y_codes)
+    data = CategoricalData.from_codes(codes, [len(states) for states in levels], weights)
+    return Reading(labels, levels, data)
+
+
+def label_of_target(y: Any) -> Hashable:
+    """The name under which y joins the network: that of a Series, else "y"."""
+    name = getattr(y, "name", None)
+    return "y" if name is None else name
+
+
+def append_variable(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """Codes (n_variables, n_rows) with one more variable at the end."""
+    return np.concatenate([codes, row[None].astype(np.promote_types(codes.dtype, row.dtype))])
+
+
+def _read_weights(
+    sample_weight: Any, n_rows: int
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Weights above zero, and the mask of their rows; None where all rows are meant."""
+    if sample_weight is None:
+        return None, None
+    weights = _check_sample_weight(
+        sample_weight, np.empty(n_rows), dtype=np.float64, ensure_non_negative=True
+    )
+    rows = weights > 0
+    return (weights, None) if rows.all() else (weights[rows], rows)
