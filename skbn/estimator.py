@@ -118,9 +118,9 @@ class BayesNetStructureEstimator(BaseEstimator):
     >>> X = np.column_stack([rain, wet, rng.random(500) < 0.5])
     >>> bn = BayesNetStructureEstimator(ess=1.0, random_state=0).fit(X)
     >>> bn.edges_
-    [('x1', 'x0')]
+    [('x0', 'x1')]
     >>> bn.predict_proba(X[:1])[0].round(2)
-    array([[0.97, 0.03]])
+    array([[0.96, 0.04]])
     """
 
     _parameter_constraints: ClassVar[dict] = {
