@@ -10,6 +10,7 @@ except ImportError as error:
     ) from error
 
 from skbn.classifier import BayesNetClassifier
+from skbn.equivalence import structural_hamming_distance
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.scores import Family, Score
 from skbn.search import (
@@ -33,5 +34,6 @@ __all__ = [
     "Score",
     "TabuSearch",
     "full_graph",
+    "structural_hamming_distance",
     "structure_score",
 ]
