@@ -9,6 +9,7 @@ except ImportError as error:
         f"and start Python again. The original error was: {error}"
     ) from error
 
+from skbn.analytic_ess import AnalyticESS, analytic_ess
 from skbn.classifier import BayesNetClassifier
 from skbn.equivalence import structural_hamming_distance
 from skbn.estimator import BayesNetStructureEstimator
@@ -25,6 +26,7 @@ from skbn.structure_score import structure_score
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AnalyticESS",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
     "Family",
@@ -33,6 +35,7 @@ __all__ = [
     "OrderSearch",
     "Score",
     "TabuSearch",
+    "analytic_ess",
     "full_graph",
     "structural_hamming_distance",
     "structure_score",

@@ -108,6 +108,7 @@ class LogLikelihood:
 
     tabulated: ClassVar[bool] = True
     set_function: ClassVar[bool] = True
+    uses_ess: ClassVar[bool] = False
 
     def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
         return entropy_terms(counts)
@@ -172,6 +173,7 @@ class K2:
 
     tabulated: ClassVar[bool] = True
     set_function: ClassVar[bool] = False
+    uses_ess: ClassVar[bool] = False
 
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, 0.0)

@@ -135,20 +135,17 @@ def run_search(
     constraints: Constraints,
     init: "str | object",
     labels: Sequence[Hashable],
-    random_state: np.random.RandomState,
+    seeds: Sequence[int],
     *,
-    n_restarts: int = 0,
     max_iter: int | None = None,
     n_jobs: int | None = None,
     report: Callable[[int, SearchResult], None] | None = None,
 ) -> SearchRuns:
-    """Search from the initial graph, and again from as many random graphs as asked.
+    """Search from the initial graph, then from random graphs, one run for each of `seeds`.
 
     Each run has a random generator of its own, so that the runs do not depend on each other, on
-    `n_jobs` or on the backend; the first is the same whatever `n_restarts`. Runs in threads share
-    what they have counted.
+    `n_jobs` or on the backend. Runs in threads share what they have counted.
     """
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=1 + n_restarts)
 
     def run(number: int) -> SearchResult:
         rng = np.random.default_rng(seeds[number])
@@ -161,12 +158,17 @@ def run_search(
             report(number, result)
         return result
 
-    if n_restarts == 0:
+    if len(seeds) == 1:
         return SearchRuns([run(0)])
     runs = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(run)(number) for number in range(1 + n_restarts)
+        delayed(run)(number) for number in range(len(seeds))
     )
     return SearchRuns(runs)
+
+
+def draw_seeds(random_state: np.random.RandomState, n_restarts: int) -> list[int]:
+    """Seeds of the runs; the first does not depend on how many there are."""
+    return random_state.randint(np.iinfo(np.int32).max, size=1 + n_restarts).tolist()
 
 
 def make_start(
