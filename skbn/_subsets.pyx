@@ -1,0 +1,525 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""Kernels over all subsets of the variables: sums over counts, and dynamic programming.
+
+A set is a number whose bit b stands for variable b. Subsets of the lowest variables, under one
+choice of the others (the prefix), are contiguous, and every call works on one such block.
+All kernels release the GIL and trust their caller.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
+
+
+cdef struct Walk:
+    # The table: distinct rows in columns 0 .. k-1 are the patterns of level k. A pattern knows
+    # its state in column k-1 and which pattern of level k-1 it becomes without that column.
+    const int32_t* states
+    const int32_t* nexts
+    const int64_t* level_starts
+    # Signatures number the multisets of cardinalities, and with them the products: adding column
+    # b to a set adds strides[b]. From level k, reach holds what the columns below k can add.
+    const int32_t* strides
+    const int32_t* reach
+    const int64_t* reach_starts
+    const int32_t* tail_signatures
+    const int64_t* terms
+    int64_t length
+    int64_t max_size
+    # One node per level: cells as runs of (pattern, weight); and what retired cells add to every
+    # set below, by signature.
+    int64_t n_rows
+    int64_t n_signatures
+    int32_t* patterns
+    int32_t* weights
+    int32_t* ends
+    int64_t* retired
+    # Scratch: members and weight of each state of a cell; how many cells of a weight retire.
+    int32_t* members
+    int32_t* state_weights
+    int32_t* positions
+    int32_t* touched
+    int32_t* retiring
+    int32_t* retiring_weights
+    int64_t n_retiring
+    int64_t* totals
+    int64_t* large_sets
+    int64_t* large_counts
+    int64_t n_large
+
+
+cdef inline int64_t term(Walk* walk, const int64_t* terms, int64_t count, int64_t index) noexcept nogil:
+    """f(count), or 0 and a note to the caller where the tables end."""
+    if count < walk.length:
+        return terms[count]
+    walk.large_sets[walk.n_large] = index
+    walk.large_counts[walk.n_large] = count
+    walk.n_large += 1
+    return 0
+
+
+cdef inline void retire(Walk* walk, int32_t weight) noexcept nogil:
+    if walk.retiring[weight] == 0:
+        walk.retiring_weights[walk.n_retiring] = weight
+        walk.n_retiring += 1
+    walk.retiring[weight] += 1
+
+
+cdef void settle_retired(Walk* walk, int64_t level, int64_t signature) noexcept nogil:
+    """Hand what is retired down from `level` to the next, with the cells that retire now."""
+    cdef const int64_t* above = walk.retired + level * walk.n_signatures + signature
+    cdef int64_t* below = walk.retired + (level - 1) * walk.n_signatures + signature
+    cdef const int32_t* reach = walk.reach + walk.reach_starts[level - 1]
+    cdef int64_t n_reach = walk.reach_starts[level] - walk.reach_starts[level - 1]
+    cdef const int64_t* terms
+    cdef int64_t j, k, total
+    for j in range(n_reach):
+        terms = walk.terms + (signature + reach[j]) * walk.length
+        total = above[reach[j]]
+        for k in range(walk.n_retiring):
+            total += walk.retiring[walk.retiring_weights[k]] * terms[walk.retiring_weights[k]]
+        below[reach[j]] = total
+    for k in range(walk.n_retiring):
+        walk.retiring[walk.retiring_weights[k]] = 0
+    walk.n_retiring = 0
+
+
+cdef int64_t take(
+    Walk* walk, int64_t level, int64_t n_cells, int64_t signature, int64_t index, bint evaluate,
+) noexcept nogil:
+    """Split the cells of `level` by its column; `signature` is that of the set with it."""
+    cdef const int32_t* patterns = walk.patterns + level * walk.n_rows
+    cdef const int32_t* weights = walk.weights + level * walk.n_rows
+    cdef const int32_t* ends = walk.ends + level * walk.n_rows
+    cdef int32_t* new_patterns = walk.patterns + (level - 1) * walk.n_rows
+    cdef int32_t* new_weights = walk.weights + (level - 1) * walk.n_rows
+    cdef int32_t* new_ends = walk.ends + (level - 1) * walk.n_rows
+    cdef const int32_t* states = walk.states + walk.level_starts[level]
+    cdef const int32_t* nexts = walk.nexts + walk.level_starts[level]
+    cdef const int64_t* terms = walk.terms + signature * walk.length
+    cdef int64_t total = 0, cell, i, k, n_touched, n_new = 0, start = 0
+    cdef int32_t out = 0, state, position
+    for cell in range(n_cells):
+        n_touched = 0
+        for i in range(start, ends[cell]):
+            state = states[patterns[i]]
+            if walk.members[state] == 0:
+                walk.touched[n_touched] = state
+                n_touched += 1
+            walk.members[state] += 1
+            walk.state_weights[state] += weights[i]
+        for k in range(n_touched):
+            state = walk.touched[k]
+            if walk.members[state] == 1 and walk.state_weights[state] < walk.length:
+                retire(walk, walk.state_weights[state])
+                walk.positions[state] = -1
+            else:
+                walk.positions[state] = out
+                out += walk.members[state]
+                new_ends[n_new] = out
+                n_new += 1
+                if evaluate:
+                    total += term(walk, terms, walk.state_weights[state], index)
+            walk.members[state] = 0
+            walk.state_weights[state] = 0
+        for i in range(start, ends[cell]):
+            state = states[patterns[i]]
+            position = walk.positions[state]
+            if position >= 0:
+                new_patterns[position] = nexts[patterns[i]]
+                new_weights[position] = weights[i]
+                walk.positions[state] = position + 1
+        start = ends[cell]
+    settle_retired(walk, level, signature)
+    if evaluate:
+        walk.totals[index] = total + walk.retired[(level - 1) * walk.n_signatures + signature]
+    return n_new
+
+
+cdef int64_t leave(Walk* walk, int64_t level, int64_t n_cells, int64_t signature) noexcept nogil:
+    """Leave the column of `level` out: rows that differed in it alone become one."""
+    cdef const int32_t* patterns = walk.patterns + level * walk.n_rows
+    cdef const int32_t* weights = walk.weights + level * walk.n_rows
+    cdef const int32_t* ends = walk.ends + level * walk.n_rows
+    cdef int32_t* new_patterns = walk.patterns + (level - 1) * walk.n_rows
+    cdef int32_t* new_weights = walk.weights + (level - 1) * walk.n_rows
+    cdef int32_t* new_ends = walk.ends + (level - 1) * walk.n_rows
+    cdef const int32_t* nexts = walk.nexts + walk.level_starts[level]
+    cdef int64_t cell, i, n_new = 0, start = 0
+    cdef int32_t out = 0, begin, pattern, last
+    for cell in range(n_cells):
+        begin = out
+        last = -1
+        for i in range(start, ends[cell]):
+            pattern = nexts[patterns[i]]
+            if pattern == last:
+                new_weights[out - 1] += weights[i]
+            else:
+                new_patterns[out] = pattern
+                new_weights[out] = weights[i]
+                out += 1
+                last = pattern
+        if out - begin == 1 and new_weights[begin] < walk.length:
+            retire(walk, new_weights[begin])
+            out = begin
+        else:
+            new_ends[n_new] = out
+            n_new += 1
+        start = ends[cell]
+    settle_retired(walk, level, signature)
+    return n_new
+
+
+cdef void visit(
+    Walk* walk, int64_t level, int64_t n_cells, int64_t signature, int64_t size, int64_t index,
+) noexcept nogil:
+    """Sum the terms of every set that adds columns below `level` to the present one."""
+    cdef int64_t i, total, n_new
+    cdef const int64_t* terms
+    cdef const int32_t* weights
+    cdef const int64_t* retired
+    if level == 0 or size == walk.max_size:
+        return
+    if n_cells == 0:
+        retired = walk.retired + level * walk.n_signatures + signature
+        for i in range(1, (<int64_t>1) << level):
+            walk.totals[index + i] = retired[walk.tail_signatures[i]]
+        return
+    if level == 1:
+        # The patterns that are left are states of the one column that is left.
+        signature += walk.strides[0]
+        terms = walk.terms + signature * walk.length
+        weights = walk.weights + walk.n_rows
+        total = walk.retired[walk.n_signatures + signature]
+        for i in range(walk.ends[walk.n_rows + n_cells - 1]):
+            total += term(walk, terms, weights[i], index + 1)
+        walk.totals[index + 1] = total
+        return
+    i = (<int64_t>1) << (level - 1)
+    n_new = take(
+        walk, level, n_cells, signature + walk.strides[level - 1], index + i, True
+    )
+    visit(
+        walk, level - 1, n_new, signature + walk.strides[level - 1], size + 1, index + i
+    )
+    n_new = leave(walk, level, n_cells, signature)
+    visit(walk, level - 1, n_new, signature, size, index)
+
+
+cdef void visit_block(
+    Walk* walk, int64_t n_columns, int64_t prefix, int64_t n_tail
+) noexcept nogil:
+    """The sets of one prefix, their columns from `n_tail` upward."""
+    cdef int64_t level, n_cells = 1, signature = 0, size = 0, total, start, i, cell
+    cdef const int32_t* ends
+    for level in range(n_columns, n_tail, -1):
+        if (prefix >> (level - 1 - n_tail)) & 1:
+            signature += walk.strides[level - 1]
+            size += 1
+            n_cells = take(walk, level, n_cells, signature, 0, False)
+        else:
+            n_cells = leave(walk, level, n_cells, signature)
+    if size > walk.max_size:
+        return
+    total = walk.retired[n_tail * walk.n_signatures + signature]
+    ends = walk.ends + n_tail * walk.n_rows
+    start = 0
+    for cell in range(n_cells):
+        i = 0
+        while start < ends[cell]:
+            i += walk.weights[n_tail * walk.n_rows + start]
+            start += 1
+        total += term(walk, walk.terms + signature * walk.length, i, 0)
+    walk.totals[0] = total
+    visit(walk, n_tail, n_cells, signature, size, 0)
+
+
+def sum_sets(
+    const int32_t[::1] states, const int32_t[::1] nexts, const int64_t[::1] level_starts,
+    const int32_t[::1] weights, const int64_t[::1] cardinalities, const int32_t[::1] strides,
+    const int32_t[::1] reach, const int64_t[::1] reach_starts,
+    const int32_t[::1] tail_signatures, const int64_t[:, ::1] terms,
+    int64_t prefix, int64_t n_tail, int64_t max_size,
+    int64_t[::1] totals, int64_t[::1] large_sets, int64_t[::1] large_counts,
+):
+    """For every set of one block, sum f over the counts of its observed joint states.
+
+    Parameters
+    ----------
+    states, nexts, level_starts
+        The distinct rows: pattern i of level k (the columns 0 .. k-1) is entry
+        ``level_starts[k] + i``, with its state in column k-1 and its pattern of level k-1.
+        Patterns are sorted by column 0, then 1, and so on.
+    weights : (n_rows,)
+        Weight of each pattern of the last level; their sum is below 2**31.
+    strides, reach, reach_starts, tail_signatures
+        What each column adds to the signature of a set; what subsets of the columns below k can
+        add, entries ``reach_starts[k]`` to ``reach_starts[k + 1]``; what each subset of the
+        lowest `n_tail` columns adds.
+    terms : (n_signatures, length)
+        f(n) for n = 0 .. length - 1 as integers, by signature; 0 at n = 0.
+    prefix, n_tail : int
+        The columns from `n_tail` upward that all sets have; the lowest ones take every subset.
+    max_size : int
+        Sets of more columns are left out.
+    totals : (2 ** n_tail,), out
+        The sums, counts from `length` upward left out.
+    large_sets, large_counts : out
+        Those counts, and the entries of `totals` they belong to.
+
+    Returns
+    -------
+    int
+        How many large counts there are.
+
+    Notes
+    -----
+    One recursion over the columns, each taken or left: taking one splits the cells of the present
+    partition, leaving it merges rows that nothing still to come tells apart. A cell of one merged
+    row is never split again: it retires and is known only by its weight.
+    """
+    cdef int64_t n_columns = strides.shape[0]
+    cdef int64_t n_rows = weights.shape[0]
+    cdef int64_t n_signatures = terms.shape[0]
+    cdef int64_t i, largest = 1
+    cdef bint failed
+    cdef Walk walk
+    with nogil:
+        for i in range(n_columns):
+            largest = max(largest, cardinalities[i])
+        memset(&walk, 0, sizeof(Walk))
+        walk.states = &states[0]
+        walk.nexts = &nexts[0]
+        walk.level_starts = &level_starts[0]
+        walk.strides = &strides[0]
+        walk.reach = &reach[0]
+        walk.reach_starts = &reach_starts[0]
+        walk.tail_signatures = &tail_signatures[0]
+        walk.terms = &terms[0, 0]
+        walk.length = terms.shape[1]
+        walk.max_size = max_size
+        walk.n_rows = n_rows
+        walk.n_signatures = n_signatures
+        walk.totals = &totals[0]
+        walk.large_sets = &large_sets[0] if large_sets.shape[0] else NULL
+        walk.large_counts = &large_counts[0] if large_counts.shape[0] else NULL
+        walk.patterns = <int32_t*>malloc((n_columns + 1) * n_rows * sizeof(int32_t))
+        walk.weights = <int32_t*>malloc((n_columns + 1) * n_rows * sizeof(int32_t))
+        walk.ends = <int32_t*>malloc((n_columns + 1) * n_rows * sizeof(int32_t))
+        walk.retired = <int64_t*>calloc((n_columns + 1) * n_signatures, sizeof(int64_t))
+        walk.members = <int32_t*>calloc(largest, sizeof(int32_t))
+        walk.state_weights = <int32_t*>calloc(largest, sizeof(int32_t))
+        walk.positions = <int32_t*>malloc(largest * sizeof(int32_t))
+        walk.touched = <int32_t*>malloc(largest * sizeof(int32_t))
+        walk.retiring = <int32_t*>calloc(walk.length, sizeof(int32_t))
+        walk.retiring_weights = <int32_t*>malloc(walk.length * sizeof(int32_t))
+        failed = (
+            walk.patterns == NULL or walk.weights == NULL or walk.ends == NULL
+            or walk.retired == NULL or walk.members == NULL or walk.state_weights == NULL
+            or walk.positions == NULL or walk.touched == NULL or walk.retiring == NULL
+            or walk.retiring_weights == NULL
+        )
+        if not failed:
+            for i in range(n_rows):
+                walk.patterns[n_columns * n_rows + i] = <int32_t>i
+                walk.weights[n_columns * n_rows + i] = weights[i]
+            walk.ends[n_columns * n_rows] = <int32_t>n_rows
+            visit_block(&walk, n_columns, prefix, n_tail)
+        free(walk.patterns)
+        free(walk.weights)
+        free(walk.ends)
+        free(walk.retired)
+        free(walk.members)
+        free(walk.state_weights)
+        free(walk.positions)
+        free(walk.touched)
+        free(walk.retiring)
+        free(walk.retiring_weights)
+    if failed:
+        raise MemoryError(f"counting all sets of {n_columns} columns over {n_rows} rows")
+    return walk.n_large
+
+
+# Blocks of this many bits are worked on while they are in the first-level cache.
+cdef int64_t CACHED = 11
+
+
+cdef inline int64_t size_of(int64_t members) noexcept nogil:
+    cdef int64_t n = 0
+    while members:
+        members &= members - 1
+        n += 1
+    return n
+
+
+cdef void fill_own(
+    const double* plus, const double* minus, int64_t shift, int64_t start, int64_t stop,
+    double* best,
+) noexcept nogil:
+    cdef int64_t i
+    cdef double value
+    for i in range(start, stop):
+        value = plus[i + shift] - minus[i]
+        best[i] = value if value > best[i] else best[i]
+
+
+cdef void spread(double* best, int64_t n_bits, int64_t left_out) noexcept nogil:
+    """best[S] = max over the subsets of S, in place; the bit `left_out` is no member of any S."""
+    cdef int64_t half, i
+    cdef double* upper
+    if n_bits == 0:
+        return
+    half = (<int64_t>1) << (n_bits - 1)
+    spread(best, n_bits - 1, left_out)
+    if n_bits - 1 == left_out:
+        return
+    upper = best + half
+    for i in range(half):
+        upper[i] = upper[i] if upper[i] > best[i] else best[i]
+    spread(upper, n_bits - 1, left_out)
+
+
+def fill_best(
+    const double[::1] plus, const double[::1] minus, int64_t child, int64_t n_tail, int64_t prefix,
+    int64_t allowed, int64_t required, int64_t max_parents, double[::1] best,
+):
+    """Best local scores of one child over the subsets of every set of one block.
+
+    Parameters
+    ----------
+    plus, minus : (2 ** n_variables,)
+        The local score given P is ``plus[P | 1 << child] - minus[P]``.
+    prefix, n_tail : int
+        The block: sets with the members `prefix` from `n_tail` upward (without the child).
+    allowed, required, max_parents : int
+        Parents may come from the set `allowed`, must hold the set `required`, and are at most
+        so many.
+    best : (2 ** n_tail,), out
+        Minus infinity where no parent set is possible; not defined for sets with the child.
+    """
+    cdef int64_t n = (<int64_t>1) << n_tail
+    cdef int64_t tail = n - 1
+    cdef int64_t own = (<int64_t>1) << child
+    cdef int64_t room = allowed >> n_tail & prefix
+    cdef int64_t needed = required >> n_tail
+    cdef int64_t tail_allowed = allowed & tail
+    cdef int64_t tail_required = required & tail
+    cdef int64_t part, size, base, i, stop
+    cdef double value
+    with nogil:
+        for i in range(n):
+            best[i] = -INFINITY
+        # All subsets of the prefix that parents may have, the empty one first.
+        part = 0
+        while True:
+            size = size_of(part)
+            if (part & needed) == needed and size <= max_parents:
+                base = part << n_tail
+                if tail_required == 0 and (tail_allowed | own) & tail == tail and (
+                    size + n_tail <= max_parents
+                ):
+                    # With the child in the block the other half is not defined: reading stops
+                    # before it leaves the arrays.
+                    stop = n - own if child < n_tail else n
+                    fill_own(&plus[base], &minus[base], own, 0, stop, &best[0])
+                else:
+                    i = 0
+                    while True:
+                        if (i & tail_required) == tail_required and (
+                            size + size_of(i) <= max_parents
+                        ):
+                            value = plus[base + i + own] - minus[base + i]
+                            if value > best[i]:
+                                best[i] = value
+                        if i == tail_allowed:
+                            break
+                        i = (i - tail_allowed) & tail_allowed
+            if part == room:
+                break
+            part = (part - room) & room
+        spread(&best[0], n_tail, child)
+
+
+cdef inline void improve(
+    const double* scores, const double* best, double* new_scores, uint8_t* sinks, uint8_t child,
+    int64_t n,
+) noexcept nogil:
+    cdef int64_t i
+    cdef double value
+    for i in range(n):
+        value = scores[i] + best[i]
+        if value > new_scores[i]:
+            new_scores[i] = value
+            sinks[i] = child
+
+
+cdef void settle(
+    double* scores, uint8_t* sinks, const double* best, int64_t stride, int64_t n_bits,
+) noexcept nogil:
+    cdef int64_t half
+    if n_bits == 0:
+        return
+    half = (<int64_t>1) << (n_bits - 1)
+    settle(scores, sinks, best, stride, n_bits - 1)
+    improve(
+        scores, best + (n_bits - 1) * stride, scores + half, sinks + half,
+        <uint8_t>(n_bits - 1), half,
+    )
+    settle(scores + half, sinks + half, best + half, stride, n_bits - 1)
+
+
+def settle_block(
+    double[::1] scores, uint8_t[::1] sinks, const double[:, ::1] best, int64_t n_tail,
+    int64_t prefix,
+):
+    """Best networks over the sets of one block, and what they give to the blocks after it.
+
+    Parameters
+    ----------
+    scores : (2 ** n_variables,), in and out
+        Score of the best network over each set; final below the block. The empty set has 0, what
+        is not reached yet minus infinity.
+    sinks : (2 ** n_variables,), in and out
+        The variable that is last in that network's order.
+    best : (n_variables, 2 ** n_tail)
+        Best local scores given subsets of each set of the block, for each child outside it.
+    """
+    cdef int64_t n = (<int64_t>1) << n_tail
+    cdef int64_t base = prefix << n_tail
+    cdef int64_t child, upper
+    with nogil:
+        settle(&scores[base], &sinks[base], &best[0, 0], n, n_tail)
+        for child in range(n_tail, best.shape[0]):
+            upper = (<int64_t>1) << child
+            if not base & upper:
+                improve(
+                    &scores[base], &best[child, 0], &scores[base | upper], &sinks[base | upper],
+                    <uint8_t>child, n,
+                )
+
+
+def best_subset(
+    const double[::1] plus, const double[::1] minus, int64_t child, int64_t candidates,
+    int64_t required, int64_t max_parents, int64_t start, int64_t n_steps,
+    int64_t best, double best_score,
+):
+    """The subset of `candidates` with the best local score, looking at `n_steps` from `start` on.
+
+    Returns the best subset, its score (those passed in if none is better) and the subset to go on
+    from, 0 when all were seen.
+    """
+    cdef int64_t own = (<int64_t>1) << child
+    cdef int64_t part = start, step
+    cdef double value
+    with nogil:
+        for step in range(n_steps):
+            if (part & required) == required and size_of(part) <= max_parents:
+                value = plus[part | own] - minus[part]
+                if value > best_score:
+                    best_score = value
+                    best = part
+            part = (part - candidates) & candidates
+            if part == 0:
+                break
+    return best, best_score, part

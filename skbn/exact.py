@@ -1,0 +1,295 @@
+"""Exact search: the best network over all directed acyclic graphs."""
+
+import math
+import os
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from typing import NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from skbn._subsets import best_subset, fill_best, settle_block
+from skbn.data import CategoricalData
+from skbn.local_scores import LocalScores
+from skbn.subset_scores import CallGroup, GraphPrior, ParentRules, SubsetScores, as_set
+from skbn.subset_sums import bits
+
+# Scores closer than this, relative to the score of the empty network, are ties. Float noise is
+# below 1e-14 of it.
+_TIE = 1e-12
+# Best local scores are worked out block by block; a block of all children takes the larger of
+# this and twice the numbers themselves, in bytes.
+_BLOCK_MEMORY = 64 * 2**20
+# Sets that one native call looks at, so that it stays well below a second.
+_CALL_SETS = 2**22
+
+
+class ExactNetwork(NamedTuple):
+    """The best network.
+
+    Attributes
+    ----------
+    parents : list of tuple of int
+        Parents of each variable, ascending.
+    score : float
+        Its score with the graph prior, in nats.
+    """
+
+    parents: list[tuple[int, ...]]
+    score: float
+
+
+def exact_search(
+    scores: LocalScores,
+    *,
+    max_parents: int | None = None,
+    allowed: np.ndarray | None = None,
+    required: np.ndarray | None = None,
+    graph_prior: GraphPrior | float | None = None,
+    max_memory: int | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> ExactNetwork:
+    """The best network over all DAGs, by dynamic programming over the subsets of the variables.
+
+    Time and memory double with every further variable. The method is that of Silander and
+    Myllymaki (2006). Where networks tie, one with the fewest edges is returned.
+
+    Parameters
+    ----------
+    scores : LocalScores
+    max_parents : int or None
+        Largest number of parents of a variable.
+    allowed : ndarray of shape (n_variables, n_variables), bool, or None
+        ``allowed[p, c]`` says that p may be a parent of c; None allows all. The diagonal is not
+        read.
+    required : ndarray of shape (n_variables, n_variables), bool, or None
+        ``required[p, c]`` says that p must be a parent of c.
+    graph_prior : float, callable or None
+        What is subtracted for every edge, or a function of a variable and the tuple of its
+        parents that is added to the local score; in nats.
+    max_memory : int or None
+        Bytes that the search may take; None for the memory that is available.
+    n_jobs : int or None
+        Threads, as joblib counts them. The result does not depend on it.
+    progress : callable or None
+        Called with the fraction that is done, from the calling thread.
+
+    Returns
+    -------
+    ExactNetwork
+
+    Raises
+    ------
+    MemoryError
+        Before anything is allocated, if the search would take more than `max_memory`.
+    ValueError
+        If no network meets the constraints, or families have to be scored one by one and are too
+        many.
+    """
+    n = scores.data.n_variables
+    # Variables with few states come first: the counting ends with them.
+    order = np.argsort(scores.data.cardinalities, kind="stable").tolist()
+    rules = _rules(order, max_parents, allowed, required)
+    penalty, prior = _prior(order, graph_prior)
+    alone = [scores.local(child, ()) for child in range(n)]
+    scale = math.fsum(abs(value) for value in alone if math.isfinite(value)) or 1.0
+    data = CategoricalData(
+        np.ascontiguousarray(scores.data.codes[order]), scores.data.cardinalities[order],
+        scores.data.weights, scores.data.n_samples,
+    )
+    subsets = SubsetScores(
+        LocalScores(data, scores.score, scores.ess), rules, penalty + _TIE * scale, prior
+    )
+    n_threads = max(1, effective_n_jobs(n_jobs))
+    n_tail = _tail(n)
+    _refuse_if_too_large(n, _memory(subsets, n, n_tail, n_threads), max_memory)
+
+    with _Workers(n_threads, progress) as workers:
+        # Typically, counting is most of the work.
+        for group in subsets.tasks():
+            workers.run(group, 0.75 / subsets.n_groups)
+        sinks, best = _best_sinks(subsets, rules, n, n_tail, workers, 0.25)
+    if best == -math.inf:
+        raise ValueError(
+            "No acyclic graph meets the constraints: the required edges are not all allowed, form "
+            f"a cycle, or are more than max_parents={max_parents} for some variable."
+        )
+    found = _best_parents(subsets, rules, sinks)
+    parents: list[tuple[int, ...]] = [()] * n
+    for child, members in enumerate(found):
+        parents[order[child]] = tuple(sorted(order[b] for b in bits(members)))
+    score = scores.total(parents) - penalty * sum(map(len, parents))
+    if callable(graph_prior):
+        score += math.fsum(graph_prior(child, given) for child, given in enumerate(parents))
+    return ExactNetwork(parents, score)
+
+
+def _rules(
+    order: list[int], max_parents: int | None, allowed: np.ndarray | None,
+    required: np.ndarray | None,
+) -> ParentRules:
+    n = len(order)
+    every = np.ones((n, n), dtype=bool) if allowed is None else np.array(allowed, dtype=bool)
+    needed = np.zeros((n, n), dtype=bool) if required is None else np.array(required, dtype=bool)
+    for name, matrix in (("allowed", every), ("required", needed)):
+        if matrix.shape != (n, n):
+            raise ValueError(f"{name} must have shape {(n, n)}, got {matrix.shape}.")
+    np.fill_diagonal(every, False)
+    every, needed = every[np.ix_(order, order)], needed[np.ix_(order, order)]
+    return ParentRules(
+        [as_set(np.flatnonzero(every[:, child])) for child in range(n)],
+        [as_set(np.flatnonzero(needed[:, child])) for child in range(n)],
+        n - 1 if max_parents is None else min(n - 1, int(max_parents)),
+    )
+
+
+def _prior(
+    order: list[int], graph_prior: GraphPrior | float | None
+) -> tuple[float, Callable[[int, int], float] | None]:
+    """The penalty per edge, and the prior in terms of the variables as they are ordered here."""
+    if graph_prior is None:
+        return 0.0, None
+    if not callable(graph_prior):
+        return float(graph_prior), None
+
+    def prior(child: int, parents: int) -> float:
+        return float(graph_prior(order[child], tuple(sorted(order[b] for b in bits(parents)))))
+
+    return 0.0, prior
+
+
+def _tail(n: int) -> int:
+    """How many variables the sets of one block range over."""
+    n_tail = n
+    while n_tail > 1 and 8 * n * 2**n_tail > max(_BLOCK_MEMORY, 16 * 2**n):
+        n_tail -= 1
+    return n_tail
+
+
+def _memory(subsets: SubsetScores, n: int, n_tail: int, n_threads: int) -> int:
+    """Bytes of the numbers, of scores and sinks of all sets, and of one block."""
+    return subsets.memory(n_threads) + 9 * 2**n + 8 * n * 2**n_tail
+
+
+def _refuse_if_too_large(n: int, needed: int, max_memory: int | None) -> None:
+    limit = _available_memory() if max_memory is None else max_memory
+    if needed > limit:
+        raise MemoryError(
+            f"An exact search over {n} variables takes about {needed} bytes "
+            f"({needed / 1e9:.3g} GB), more than the limit of {limit:.0f} ({limit / 1e9:.3g} GB). "
+            "Use fewer columns, or another search, such as 'greedy' or 'order'."
+        )
+
+
+def _available_memory() -> float:
+    """Bytes of physical memory that are free or can be freed; infinite if nobody knows."""
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable:"):
+                    return 1024.0 * int(line.split()[1])
+    except OSError:
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+class _Workers:
+    """Threads that run groups of short calls, and say how much is done."""
+
+    def __init__(self, n_threads: int, progress: Callable[[float], None] | None) -> None:
+        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
+        self._window = 4 * n_threads
+        self._progress = progress
+        self._done = 0.0
+
+    def __enter__(self) -> "_Workers":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        if self._pool is not None:
+            self._pool.shutdown(cancel_futures=True)
+
+    def run(self, group: CallGroup, share: float) -> None:
+        """Run all calls; an error or an interrupt drops those that have not begun.
+
+        `share` is the part of the whole work that they make up.
+        """
+        start, step = self._done, share / max(1, len(group.calls))
+        if self._pool is None or not group.is_native:
+            for call in group.calls:
+                call()
+                self._advance(step)
+        else:
+            pending = set()
+            for call in group.calls:
+                pending.add(self._pool.submit(call))
+                while len(pending) >= self._window:
+                    pending = self._collect(pending, step)
+            while pending:
+                pending = self._collect(pending, step)
+        self._done = start + share
+
+    def _collect(self, pending: set, step: float) -> set:
+        # With a timeout, so that an interrupt gets through on every platform.
+        done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
+        for future in done:
+            future.result()
+            self._advance(step)
+        return pending
+
+    def _advance(self, step: float) -> None:
+        self._done += step
+        if self._progress is not None:
+            self._progress(min(1.0, self._done))
+
+
+def _best_sinks(
+    subsets: SubsetScores, rules: ParentRules, n: int, n_tail: int, workers: _Workers,
+    share: float,
+) -> tuple[np.ndarray, float]:
+    """The last variable of the best network over every set, and the best score of all."""
+    scores = np.full(2**n, -np.inf)
+    scores[0] = 0.0
+    sinks = np.zeros(2**n, dtype=np.uint8)
+    best = np.empty((n, 2**n_tail))
+    n_blocks = 2 ** (n - n_tail)
+
+    def fill(child: int, prefix: int) -> None:
+        fill_best(
+            subsets.numbers[subsets.plus[child]], subsets.numbers[subsets.minus[child]],
+            child, n_tail, prefix, rules.allowed[child], rules.required[child],
+            rules.max_parents, best[child],
+        )
+
+    for prefix in range(n_blocks):
+        outside = [child for child in range(n) if not prefix << n_tail & 1 << child]
+        calls = [lambda child=child, prefix=prefix: fill(child, prefix) for child in outside]
+        workers.run(CallGroup(calls, True), share / n_blocks)
+        settle_block(scores, sinks, best, n_tail, prefix)
+    return sinks, float(scores[-1])
+
+
+def _best_parents(subsets: SubsetScores, rules: ParentRules, sinks: np.ndarray) -> list[int]:
+    """Parents of each variable in the network that the sinks describe."""
+    parents = [0] * len(rules.allowed)
+    left = len(sinks) - 1
+    while left:
+        child = int(sinks[left])
+        left &= ~(1 << child)
+        candidates = left & rules.allowed[child]
+        best, best_score, part = 0, -math.inf, 0
+        while True:
+            best, best_score, part = best_subset(
+                subsets.numbers[subsets.plus[child]], subsets.numbers[subsets.minus[child]],
+                child, candidates, rules.required[child], rules.max_parents,
+                part, _CALL_SETS, best, best_score,
+            )
+            if not part:
+                break
+        parents[child] = best
+    return parents
