@@ -49,7 +49,9 @@ cdef struct Walk:
     int64_t n_large
 
 
-cdef inline int64_t term(Walk* walk, const int64_t* terms, int64_t count, int64_t index) noexcept nogil:
+cdef inline int64_t term(
+    Walk* walk, const int64_t* terms, int64_t count, int64_t index,
+) noexcept nogil:
     """f(count), or 0 and a note to the caller where the tables end."""
     if count < walk.length:
         return terms[count]
@@ -237,7 +239,7 @@ cdef void visit_block(
 
 def sum_sets(
     const int32_t[::1] states, const int32_t[::1] nexts, const int64_t[::1] level_starts,
-    const int32_t[::1] weights, const int64_t[::1] cardinalities, const int32_t[::1] strides,
+    const int32_t[::1] weights, const int32_t[::1] strides,
     const int32_t[::1] reach, const int64_t[::1] reach_starts,
     const int32_t[::1] tail_signatures, const int64_t[:, ::1] terms,
     int64_t prefix, int64_t n_tail, int64_t max_size,
@@ -282,12 +284,12 @@ def sum_sets(
     cdef int64_t n_columns = strides.shape[0]
     cdef int64_t n_rows = weights.shape[0]
     cdef int64_t n_signatures = terms.shape[0]
-    cdef int64_t i, largest = 1
+    cdef int64_t i, n_states = 1
     cdef bint failed
     cdef Walk walk
     with nogil:
-        for i in range(n_columns):
-            largest = max(largest, cardinalities[i])
+        for i in range(states.shape[0]):
+            n_states = max(n_states, states[i] + 1)
         memset(&walk, 0, sizeof(Walk))
         walk.states = &states[0]
         walk.nexts = &nexts[0]
@@ -308,10 +310,10 @@ def sum_sets(
         walk.weights = <int32_t*>malloc((n_columns + 1) * n_rows * sizeof(int32_t))
         walk.ends = <int32_t*>malloc((n_columns + 1) * n_rows * sizeof(int32_t))
         walk.retired = <int64_t*>calloc((n_columns + 1) * n_signatures, sizeof(int64_t))
-        walk.members = <int32_t*>calloc(largest, sizeof(int32_t))
-        walk.state_weights = <int32_t*>calloc(largest, sizeof(int32_t))
-        walk.positions = <int32_t*>malloc(largest * sizeof(int32_t))
-        walk.touched = <int32_t*>malloc(largest * sizeof(int32_t))
+        walk.members = <int32_t*>calloc(n_states, sizeof(int32_t))
+        walk.state_weights = <int32_t*>calloc(n_states, sizeof(int32_t))
+        walk.positions = <int32_t*>malloc(n_states * sizeof(int32_t))
+        walk.touched = <int32_t*>malloc(n_states * sizeof(int32_t))
         walk.retiring = <int32_t*>calloc(walk.length, sizeof(int32_t))
         walk.retiring_weights = <int32_t*>malloc(walk.length * sizeof(int32_t))
         failed = (

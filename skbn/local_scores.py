@@ -194,7 +194,8 @@ class LocalScores:
         # |f(n)| <= n max |f(m)| / m, so sums of counts up to N stay below N times that: scaled to
         # 2^60, which leaves room for the term at the counts between the tables' end and N.
         slope = max(np.max(np.abs(cells) / counts), np.max(np.abs(parents) / counts))
-        bound = self.data.n_samples * max(float(slope), np.finfo(float).tiny)
+        # Terms that are all 0 take any scale; the least slope keeps it a finite one.
+        bound = self.data.n_samples * max(float(slope), 2.0**-900)
         scale = 2.0 ** (60 - math.frexp(bound)[1])
         terms = _Terms(
             np.concatenate([[0], np.rint(cells[:-1] * scale)]).astype(np.int64),

@@ -9,7 +9,7 @@ from skbn._subsets import sum_sets
 from skbn.data import CategoricalData
 
 # Entries of all tables of terms together; and terms at a time, which bounds the time of a call.
-_TABLE_ENTRIES = 2**23
+_TABLE_ENTRIES = 2**21
 _CALL_ROWS = 2**25
 _CALL_LARGE_COUNTS = 2**20
 
@@ -129,7 +129,7 @@ class SubsetSums:
         is_new[0] = True
         number = np.zeros(len(order), dtype=np.int32)
         for k in range(n):
-            codes = self.data.codes[k][order].astype(np.int32)
+            codes = self._states_of(k)[order]
             is_new[1:] |= codes[1:] != codes[:-1]
             states.append(codes[is_new])
             nexts.append(number[is_new])
@@ -137,6 +137,13 @@ class SubsetSums:
         self._weights = np.add.reduceat(weights, np.flatnonzero(is_new), dtype=np.int32)
         self._level_starts = np.cumsum([0, *map(len, states)], dtype=np.int64)
         self._states, self._nexts = np.concatenate(states), np.concatenate(nexts)
+
+    def _states_of(self, variable: int) -> np.ndarray:
+        """Codes of one column, numbered anew if most of its states cannot occur."""
+        codes = self.data.codes[variable]
+        if self.data.cardinalities[variable] > self.data.n_rows:
+            codes = np.unique(codes, return_inverse=True)[1]
+        return codes.astype(np.int32)
 
     def tabulate(self, terms_of: Callable[[int], Terms | None]) -> tuple[np.ndarray, np.ndarray]:
         """Tables of the terms of every signature, as integers, and their scales.
@@ -157,8 +164,9 @@ class SubsetSums:
                 continue
             values = terms(counts)
             # |f(n)| <= n max |f(m)| / m: sums of counts up to N stay below N times that, scaled
-            # to 2^60, with room for the counts between the end of the table and N.
-            slope = max(float(np.max(np.abs(values) / counts)), np.finfo(float).tiny)
+            # to 2^60, with room for the counts between the end of the table and N. Terms that are
+            # all 0 take any scale.
+            slope = max(float(np.max(np.abs(values) / counts)), 2.0**-900)
             scales[signature] = 2.0 ** (60 - math.frexp(n_samples * slope)[1])
             tables[signature, 1:] = np.rint(values[:-1] * scales[signature])
         return tables, scales
@@ -193,8 +201,8 @@ class SubsetSums:
             large_counts = np.empty(size * self.max_large, dtype=np.int64)
             n_large = sum_sets(
                 self._states, self._nexts, self._level_starts, self._weights,
-                self.data.cardinalities, self._strides, self._reach, self._reach_starts,
-                self._tail_signatures, tables, prefix, self.n_tail, max_size,
+                self._strides, self._reach, self._reach_starts, self._tail_signatures, tables,
+                prefix, self.n_tail, max_size,
                 totals, large_sets, large_counts,
             )
             signatures = self._tail_signatures + np.int32(prefix_signatures[prefix])
