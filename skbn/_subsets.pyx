@@ -343,8 +343,8 @@ def sum_sets(
     return walk.n_large
 
 
-# Blocks of this many bits are worked on while they are in the first-level cache.
-cdef int64_t CACHED = 11
+# Best local scores are worked out in pieces of so many bits, which stay in the first-level cache.
+cdef int64_t PIECE = 11
 
 
 cdef inline int64_t size_of(int64_t members) noexcept nogil:
@@ -355,92 +355,171 @@ cdef inline int64_t size_of(int64_t members) noexcept nogil:
     return n
 
 
-cdef void fill_own(
-    const double* plus, const double* minus, int64_t shift, int64_t start, int64_t stop,
-    double* best,
+cdef void fill_unlimited(
+    const double* plus, const double* minus, int64_t own, int64_t size, double* best,
 ) noexcept nogil:
-    cdef int64_t i
+    """best = max(best, plus - minus) for all sets of a piece that `own` is no member of."""
+    cdef int64_t i, run, start, stop
     cdef double value
-    for i in range(start, stop):
-        value = plus[i + shift] - minus[i]
+    if own < size and own >= 16:
+        for run in range(size // (2 * own)):
+            start = 2 * own * run
+            for i in range(start, start + own):
+                value = plus[i] - minus[i]
+                best[i] = value if value > best[i] else best[i]
+        return
+    # Runs without a low bit would be short: sets with it are worked out as well, for nothing,
+    # but the last ones, for which `plus` would be read past its end.
+    stop = size - own if own < size else size
+    for i in range(stop):
+        value = plus[i] - minus[i]
         best[i] = value if value > best[i] else best[i]
 
 
-cdef void spread(double* best, int64_t n_bits, int64_t left_out) noexcept nogil:
+cdef void fill_limited(
+    const double* plus, const double* minus, int64_t allowed, int64_t required,
+    int64_t max_size, double* best,
+) noexcept nogil:
+    """The same for subsets of `allowed` that hold `required` and have at most `max_size`."""
+    cdef int64_t i = 0
+    cdef double value
+    while True:
+        if (i & required) == required and size_of(i) <= max_size:
+            value = plus[i] - minus[i]
+            if value > best[i]:
+                best[i] = value
+        if i == allowed:
+            break
+        i = (i - allowed) & allowed
+
+
+cdef void spread_piece(double* best, int64_t n_bits, int64_t left_out) noexcept nogil:
     """best[S] = max over the subsets of S, in place; the bit `left_out` is no member of any S."""
+    cdef int64_t bit, half, run, i, size = (<int64_t>1) << n_bits
+    cdef double* lower
+    cdef double* upper
+    for bit in range(n_bits):
+        if bit == left_out:
+            continue
+        half = (<int64_t>1) << bit
+        for run in range(size // (2 * half)):
+            lower = best + 2 * half * run
+            upper = lower + half
+            for i in range(half):
+                upper[i] = upper[i] if upper[i] > lower[i] else lower[i]
+
+
+cdef void spread(double* best, int64_t n_bits, int64_t n_done, int64_t left_out) noexcept nogil:
+    """The same from bit `n_done` on, the halves of the sets one after the other."""
     cdef int64_t half, i
     cdef double* upper
-    if n_bits == 0:
+    if n_bits == n_done:
         return
     half = (<int64_t>1) << (n_bits - 1)
-    spread(best, n_bits - 1, left_out)
+    spread(best, n_bits - 1, n_done, left_out)
     if n_bits - 1 == left_out:
         return
     upper = best + half
     for i in range(half):
         upper[i] = upper[i] if upper[i] > best[i] else best[i]
-    spread(upper, n_bits - 1, left_out)
+    spread(upper, n_bits - 1, n_done, left_out)
 
 
-def fill_best(
-    const double[::1] plus, const double[::1] minus, int64_t child, int64_t n_tail, int64_t prefix,
-    int64_t allowed, int64_t required, int64_t max_parents, double[::1] best,
+def fill_pieces(
+    list numbers, const int32_t[::1] plus, const int32_t[::1] minus,
+    const int64_t[::1] allowed, const int64_t[::1] required, int64_t max_parents,
+    int64_t n_tail, int64_t prefix, int64_t start, int64_t stop, double[:, ::1] best,
 ):
-    """Best local scores of one child over the subsets of every set of one block.
+    """Best local scores over those subsets of the sets of a block that differ in low bits.
+
+    To be followed by `spread_block`. The sets of a block have the members `prefix` from bit
+    `n_tail` upward; a piece of it is the sets that agree but for the lowest bits.
 
     Parameters
     ----------
-    plus, minus : (2 ** n_variables,)
-        The local score given P is ``plus[P | 1 << child] - minus[P]``.
-    prefix, n_tail : int
-        The block: sets with the members `prefix` from `n_tail` upward (without the child).
-    allowed, required, max_parents : int
-        Parents may come from the set `allowed`, must hold the set `required`, and are at most
+    numbers, plus, minus
+        The local score of c given P is
+        ``numbers[plus[c]][P | 1 << c] - numbers[minus[c]][P]``; arrays of 2 ** n_variables.
+    allowed, required, max_parents
+        The parents of c come from the set ``allowed[c]``, hold ``required[c]``, and are at most
         so many.
-    best : (2 ** n_tail,), out
+    start, stop : int
+        The pieces to fill, of `n_pieces`.
+    best : (n_variables, 2 ** n_tail), out
         Minus infinity where no parent set is possible; not defined for sets with the child.
+
+    Notes
+    -----
+    All children take their turn in one piece, as they read the same numbers.
     """
-    cdef int64_t n = (<int64_t>1) << n_tail
-    cdef int64_t tail = n - 1
-    cdef int64_t own = (<int64_t>1) << child
-    cdef int64_t room = allowed >> n_tail & prefix
-    cdef int64_t needed = required >> n_tail
-    cdef int64_t tail_allowed = allowed & tail
-    cdef int64_t tail_required = required & tail
-    cdef int64_t part, size, base, i, stop
-    cdef double value
+    cdef int64_t n_bits = min(PIECE, n_tail)
+    cdef int64_t size = (<int64_t>1) << n_bits
+    cdef int64_t n = best.shape[0]
+    cdef int64_t child, own, piece, first, part, room, needed, i, n_part
+    cdef int64_t low = size - 1
+    cdef int64_t middle = ((<int64_t>1) << n_tail) - size
+    cdef int64_t low_allowed, low_required
+    cdef int64_t fixed
+    cdef const double[::1] array
+    cdef const double* x
+    cdef const double* y
+    cdef double* out
+    cdef const double** pointers = <const double**>malloc(len(numbers) * sizeof(double*))
+    if pointers == NULL:
+        raise MemoryError("pointers to the numbers of all sets")
+    for i in range(len(numbers)):
+        array = numbers[i]
+        pointers[i] = &array[0]
     with nogil:
-        for i in range(n):
-            best[i] = -INFINITY
-        # All subsets of the prefix that parents may have, the empty one first.
-        part = 0
-        while True:
-            size = size_of(part)
-            if (part & needed) == needed and size <= max_parents:
-                base = part << n_tail
-                if tail_required == 0 and (tail_allowed | own) & tail == tail and (
-                    size + n_tail <= max_parents
-                ):
-                    # With the child in the block the other half is not defined: reading stops
-                    # before it leaves the arrays.
-                    stop = n - own if child < n_tail else n
-                    fill_own(&plus[base], &minus[base], own, 0, stop, &best[0])
-                else:
-                    i = 0
-                    while True:
-                        if (i & tail_required) == tail_required and (
-                            size + size_of(i) <= max_parents
+        for piece in range(start, stop):
+            first = piece << n_bits
+            # The members of all sets of the piece.
+            fixed = (prefix << n_tail) | first
+            for child in range(n):
+                own = (<int64_t>1) << child
+                if fixed & own:
+                    continue
+                out = &best[child, first]
+                for i in range(size):
+                    out[i] = -INFINITY
+                # Parents have exactly these members of the tail beyond the piece; `spread` brings
+                # the sets with more of them in.
+                if first & ~allowed[child] or required[child] & middle & ~first:
+                    continue
+                low_allowed = allowed[child] & low
+                low_required = required[child] & low
+                room = (allowed[child] >> n_tail) & prefix
+                needed = required[child] >> n_tail
+                part = 0
+                while True:
+                    n_part = size_of((part << n_tail) | first)
+                    if (part & needed) == needed and n_part <= max_parents:
+                        y = pointers[minus[child]] + ((part << n_tail) | first)
+                        x = pointers[plus[child]] + ((part << n_tail) | first) + own
+                        if low_required == 0 and ((low_allowed | own) & low) == low and (
+                            n_part + n_bits <= max_parents
                         ):
-                            value = plus[base + i + own] - minus[base + i]
-                            if value > best[i]:
-                                best[i] = value
-                        if i == tail_allowed:
-                            break
-                        i = (i - tail_allowed) & tail_allowed
-            if part == room:
-                break
-            part = (part - room) & room
-        spread(&best[0], n_tail, child)
+                            fill_unlimited(x, y, own, size, out)
+                        else:
+                            fill_limited(
+                                x, y, low_allowed, low_required, max_parents - n_part, out
+                            )
+                    if part == room:
+                        break
+                    part = (part - room) & room
+                spread_piece(out, n_bits, child)
+    free(pointers)
+
+
+def n_pieces(int64_t n_tail):
+    """How many pieces a block has."""
+    return (<int64_t>1) << max(0, n_tail - PIECE)
+
+
+def spread_block(double[::1] best, int64_t n_tail, int64_t child):
+    """Take the maximum over all subsets of each set, pieces being done; in place, for one child."""
+    with nogil:
+        spread(&best[0], n_tail, min(PIECE, n_tail), child)
 
 
 cdef inline void improve(

@@ -4,12 +4,14 @@ import math
 import os
 from collections.abc import Callable
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
+from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from joblib import effective_n_jobs
 
-from skbn._subsets import best_subset, fill_best, settle_block
+from skbn._subsets import best_subset, fill_pieces, n_pieces, settle_block, spread_block
 from skbn.data import CategoricalData
 from skbn.local_scores import LocalScores
 from skbn.subset_scores import CallGroup, GraphPrior, ParentRules, SubsetScores, as_set
@@ -23,6 +25,7 @@ _TIE = 1e-12
 _BLOCK_MEMORY = 64 * 2**20
 # Sets that one native call looks at, so that it stays well below a second.
 _CALL_SETS = 2**22
+_CALLS_PER_BLOCK = 64
 
 
 class ExactNetwork(NamedTuple):
@@ -259,17 +262,24 @@ def _best_sinks(
     best = np.empty((n, 2**n_tail))
     n_blocks = 2 ** (n - n_tail)
 
-    def fill(child: int, prefix: int) -> None:
-        fill_best(
-            subsets.numbers[subsets.plus[child]], subsets.numbers[subsets.minus[child]],
-            child, n_tail, prefix, rules.allowed[child], rules.required[child],
-            rules.max_parents, best[child],
+    plus, minus = (np.array(rows, dtype=np.int32) for rows in (subsets.plus, subsets.minus))
+    allowed, required = (np.array(sets, dtype=np.int64) for sets in (rules.allowed, rules.required))
+    edges = np.linspace(0, n_pieces(n_tail), _CALLS_PER_BLOCK + 1, dtype=np.int64).tolist()
+
+    def fill(prefix: int, start: int, stop: int) -> None:
+        fill_pieces(
+            subsets.numbers, plus, minus, allowed, required, rules.max_parents,
+            n_tail, prefix, start, stop, best,
         )
 
     for prefix in range(n_blocks):
         outside = [child for child in range(n) if not prefix << n_tail & 1 << child]
-        calls = [lambda child=child, prefix=prefix: fill(child, prefix) for child in outside]
-        workers.run(CallGroup(calls, True), share / n_blocks)
+        calls = [
+            partial(fill, prefix, start, stop) for start, stop in pairwise(edges) if start < stop
+        ]
+        workers.run(CallGroup(calls, True), 0.6 * share / n_blocks)
+        calls = [partial(spread_block, best[child], n_tail, child) for child in outside]
+        workers.run(CallGroup(calls, True), 0.4 * share / n_blocks)
         settle_block(scores, sinks, best, n_tail, prefix)
     return sinks, float(scores[-1])
 
