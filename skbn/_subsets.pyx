@@ -7,9 +7,15 @@ All kernels release the GIL and trust their caller.
 """
 
 from libc.math cimport INFINITY
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
+
+
+# Cells of up to so many rows are absorbed when so many columns are left (at most 8).
+cdef int64_t MOST_ABSORBED = 4
+cdef int64_t FIRST_ABSORBING = 6
+cdef int64_t LAST_ABSORBING = 3
 
 
 cdef struct Walk:
@@ -18,6 +24,9 @@ cdef struct Walk:
     const int32_t* states
     const int32_t* nexts
     const int64_t* level_starts
+    # The states of a pattern in columns 0 .. 7, a byte each; no more columns have keys than this.
+    const uint64_t* keys
+    int64_t n_keyed
     # Signatures number the multisets of cardinalities, and with them the products: adding column
     # b to a set adds strides[b]. From level k, reach holds what the columns below k can add.
     const int32_t* strides
@@ -43,6 +52,7 @@ cdef struct Walk:
     int32_t* retiring
     int32_t* retiring_weights
     int64_t n_retiring
+    int64_t* gains
     int64_t* totals
     int64_t* large_sets
     int64_t* large_counts
@@ -135,7 +145,7 @@ cdef int64_t take(
         start = ends[cell]
     settle_retired(walk, level, signature)
     if evaluate:
-        walk.totals[index] = total + walk.retired[(level - 1) * walk.n_signatures + signature]
+        walk.totals[index] += total + walk.retired[(level - 1) * walk.n_signatures + signature]
     return n_new
 
 
@@ -173,6 +183,98 @@ cdef int64_t leave(Walk* walk, int64_t level, int64_t n_cells, int64_t signature
     return n_new
 
 
+cdef inline int64_t differing(uint64_t key, uint64_t other) noexcept nogil:
+    """The columns, as a set, in which two keys differ."""
+    cdef uint64_t x = key ^ other
+    # The top bit of each byte that is not 0, then these bits side by side.
+    x = (((x & 0x7F7F7F7F7F7F7F7Full) + 0x7F7F7F7F7F7F7F7Full) | x) & 0x8080808080808080ull
+    return <int64_t>(((x >> 7) * 0x0102040810204080ull) >> 56)
+
+
+cdef int64_t absorb(
+    Walk* walk, int64_t level, int64_t n_cells, int64_t signature, int64_t index,
+) noexcept nogil:
+    """Account for cells of few rows in all sets below at once; the other cells are left.
+
+    Rows U of a cell end in one cell of S u T iff no column in which they differ is in T. With
+    gains g(U) such that the sum of g over the subsets of any V is f(weight of V), the cell adds
+    the sum of g(U) over all U that T does not split: for one row its own f, which goes to the
+    retired ones, for more rows a gain filed under the columns D in which they differ, to be
+    added to all T disjoint from D.
+    """
+    cdef int32_t* patterns = walk.patterns + level * walk.n_rows
+    cdef int32_t* weights = walk.weights + level * walk.n_rows
+    cdef int32_t* ends = walk.ends + level * walk.n_rows
+    cdef const uint64_t* keys = walk.keys + walk.level_starts[level]
+    cdef int64_t* retired = walk.retired + level * walk.n_signatures + signature
+    cdef const int32_t* reach = walk.reach + walk.reach_starts[level]
+    cdef int64_t n_reach = walk.reach_starts[level + 1] - walk.reach_starts[level]
+    cdef int64_t n_below = (<int64_t>1) << level
+    cdef int64_t cell, members, n_subsets, i, j, u, rest, start = 0, n_left = 0, total
+    cdef int32_t out = 0
+    cdef int32_t subset_weights[16]
+    cdef int64_t columns[16]
+    cdef int64_t lowest[16]
+    cdef int64_t gain[16]
+    cdef int64_t* gains
+    cdef const int64_t* terms
+    memset(walk.gains, 0, n_reach * n_below * sizeof(int64_t))
+    for cell in range(n_cells):
+        members = ends[cell] - start
+        if members > MOST_ABSORBED or members < 2:
+            n_subsets = 0
+        else:
+            n_subsets = (<int64_t>1) << members
+            subset_weights[0] = 0
+            for i in range(members):
+                u = (<int64_t>1) << i
+                for j in range(u):
+                    subset_weights[u + j] = subset_weights[j] + weights[start + i]
+                    lowest[u + j] = lowest[j] if j else i
+                    columns[u + j] = columns[j] | differing(
+                        keys[patterns[start + i]], keys[patterns[start + lowest[j]]]
+                    ) if j else 0
+            if subset_weights[n_subsets - 1] >= walk.length:
+                n_subsets = 0
+        if n_subsets == 0:
+            for i in range(start, ends[cell]):
+                patterns[out] = patterns[i]
+                weights[out] = weights[i]
+                out += 1
+            start = ends[cell]
+            ends[n_left] = out
+            n_left += 1
+            continue
+        for j in range(n_reach):
+            terms = walk.terms + (signature + reach[j]) * walk.length
+            gains = walk.gains + j * n_below
+            for u in range(n_subsets):
+                gain[u] = terms[subset_weights[u]]
+            for i in range(members):
+                for u in range(n_subsets):
+                    if u >> i & 1:
+                        gain[u] -= gain[u ^ ((<int64_t>1) << i)]
+            for u in range(1, n_subsets):
+                if u & (u - 1):
+                    gains[columns[u]] += gain[u]
+                else:
+                    retired[reach[j]] += gain[u]
+        start = ends[cell]
+    for u in range(1, n_below):
+        j = 0
+        while reach[j] != walk.tail_signatures[u]:
+            j += 1
+        gains = walk.gains + j * n_below
+        rest = n_below - 1 - u
+        total = 0
+        i = rest
+        while i:
+            total += gains[i]
+            i = (i - 1) & rest
+        walk.totals[index + u] += total
+    return n_left
+
+
 cdef void visit(
     Walk* walk, int64_t level, int64_t n_cells, int64_t signature, int64_t size, int64_t index,
 ) noexcept nogil:
@@ -183,10 +285,12 @@ cdef void visit(
     cdef const int64_t* retired
     if level == 0 or size == walk.max_size:
         return
+    if (level == FIRST_ABSORBING or level == LAST_ABSORBING) and level <= walk.n_keyed:
+        n_cells = absorb(walk, level, n_cells, signature, index)
     if n_cells == 0:
         retired = walk.retired + level * walk.n_signatures + signature
         for i in range(1, (<int64_t>1) << level):
-            walk.totals[index + i] = retired[walk.tail_signatures[i]]
+            walk.totals[index + i] += retired[walk.tail_signatures[i]]
         return
     if level == 1:
         # The patterns that are left are states of the one column that is left.
@@ -196,7 +300,7 @@ cdef void visit(
         total = walk.retired[walk.n_signatures + signature]
         for i in range(walk.ends[walk.n_rows + n_cells - 1]):
             total += term(walk, terms, weights[i], index + 1)
-        walk.totals[index + 1] = total
+        walk.totals[index + 1] += total
         return
     i = (<int64_t>1) << (level - 1)
     n_new = take(
@@ -233,13 +337,13 @@ cdef void visit_block(
             i += walk.weights[n_tail * walk.n_rows + start]
             start += 1
         total += term(walk, walk.terms + signature * walk.length, i, 0)
-    walk.totals[0] = total
+    walk.totals[0] += total
     visit(walk, n_tail, n_cells, signature, size, 0)
 
 
 def sum_sets(
     const int32_t[::1] states, const int32_t[::1] nexts, const int64_t[::1] level_starts,
-    const int32_t[::1] weights, const int32_t[::1] strides,
+    const uint64_t[::1] keys, int64_t n_keyed, const int32_t[::1] weights, const int32_t[::1] strides,
     const int32_t[::1] reach, const int64_t[::1] reach_starts,
     const int32_t[::1] tail_signatures, const int64_t[:, ::1] terms,
     int64_t prefix, int64_t n_tail, int64_t max_size,
@@ -253,6 +357,9 @@ def sum_sets(
         The distinct rows: pattern i of level k (the columns 0 .. k-1) is entry
         ``level_starts[k] + i``, with its state in column k-1 and its pattern of level k-1.
         Patterns are sorted by column 0, then 1, and so on.
+    keys, n_keyed
+        The states of each pattern in columns 0 to 7, a byte each, lowest first; and how many of
+        these columns are so encoded.
     weights : (n_rows,)
         Weight of each pattern of the last level; their sum is below 2**31.
     strides, reach, reach_starts, tail_signatures
@@ -266,7 +373,7 @@ def sum_sets(
     max_size : int
         Sets of more columns are left out.
     totals : (2 ** n_tail,), out
-        The sums, counts from `length` upward left out.
+        Zero on entry. The sums, counts from `length` upward left out.
     large_sets, large_counts : out
         Those counts, and the entries of `totals` they belong to.
 
@@ -294,6 +401,8 @@ def sum_sets(
         walk.states = &states[0]
         walk.nexts = &nexts[0]
         walk.level_starts = &level_starts[0]
+        walk.keys = &keys[0]
+        walk.n_keyed = n_keyed
         walk.strides = &strides[0]
         walk.reach = &reach[0]
         walk.reach_starts = &reach_starts[0]
@@ -314,13 +423,17 @@ def sum_sets(
         walk.state_weights = <int32_t*>calloc(n_states, sizeof(int32_t))
         walk.positions = <int32_t*>malloc(n_states * sizeof(int32_t))
         walk.touched = <int32_t*>malloc(n_states * sizeof(int32_t))
+        walk.gains = <int64_t*>malloc(
+            min(n_signatures, <int64_t>1 << FIRST_ABSORBING)
+            * (<int64_t>1 << FIRST_ABSORBING) * sizeof(int64_t)
+        )
         walk.retiring = <int32_t*>calloc(walk.length, sizeof(int32_t))
         walk.retiring_weights = <int32_t*>malloc(walk.length * sizeof(int32_t))
         failed = (
             walk.patterns == NULL or walk.weights == NULL or walk.ends == NULL
             or walk.retired == NULL or walk.members == NULL or walk.state_weights == NULL
             or walk.positions == NULL or walk.touched == NULL or walk.retiring == NULL
-            or walk.retiring_weights == NULL
+            or walk.retiring_weights == NULL or walk.gains == NULL
         )
         if not failed:
             for i in range(n_rows):
@@ -338,6 +451,7 @@ def sum_sets(
         free(walk.touched)
         free(walk.retiring)
         free(walk.retiring_weights)
+        free(walk.gains)
     if failed:
         raise MemoryError(f"counting all sets of {n_columns} columns over {n_rows} rows")
     return walk.n_large

@@ -125,6 +125,9 @@ class SubsetSums:
         weights = self.data.weights
         weights = np.ones(len(order), np.int32) if weights is None else weights[order]
         states, nexts = [np.zeros(1, np.int32)], [np.zeros(1, np.int32)]
+        keys = [np.zeros(1, np.uint64)]
+        self._n_keyed = 0
+        key = np.zeros(len(order), dtype=np.uint64)
         is_new = np.zeros(len(order), dtype=bool)
         is_new[0] = True
         number = np.zeros(len(order), dtype=np.int32)
@@ -133,9 +136,14 @@ class SubsetSums:
             is_new[1:] |= codes[1:] != codes[:-1]
             states.append(codes[is_new])
             nexts.append(number[is_new])
+            if self._n_keyed == k < 8 and codes.max() < 256:
+                key |= codes.astype(np.uint64) << np.uint64(8 * k)
+                self._n_keyed += 1
+            keys.append(key[is_new])
             number = np.cumsum(is_new, dtype=np.int32) - np.int32(1)
         self._weights = np.add.reduceat(weights, np.flatnonzero(is_new), dtype=np.int32)
         self._level_starts = np.cumsum([0, *map(len, states)], dtype=np.int64)
+        self._keys = np.concatenate(keys)
         self._states, self._nexts = np.concatenate(states), np.concatenate(nexts)
 
     def _states_of(self, variable: int) -> np.ndarray:
@@ -200,7 +208,8 @@ class SubsetSums:
             large_sets = np.empty(size * self.max_large, dtype=np.int64)
             large_counts = np.empty(size * self.max_large, dtype=np.int64)
             n_large = sum_sets(
-                self._states, self._nexts, self._level_starts, self._weights,
+                self._states, self._nexts, self._level_starts, self._keys, self._n_keyed,
+                self._weights,
                 self._strides, self._reach, self._reach_starts, self._tail_signatures, tables,
                 prefix, self.n_tail, max_size,
                 totals, large_sets, large_counts,
