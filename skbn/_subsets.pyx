@@ -12,10 +12,10 @@ from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 
-# Cells of up to so many rows are absorbed when so many columns are left (at most 8).
+# Cells of up to so many rows are absorbed when so many columns are left (at most 7).
 cdef int64_t MOST_ABSORBED = 4
-cdef int64_t FIRST_ABSORBING = 6
-cdef int64_t LAST_ABSORBING = 3
+cdef int64_t FIRST_ABSORBING = 7
+cdef int64_t LAST_ABSORBING = 4
 
 
 cdef struct Walk:
@@ -53,6 +53,8 @@ cdef struct Walk:
     int32_t* retiring_weights
     int64_t n_retiring
     int64_t* gains
+    # For levels that absorb: where in reach the signatures of the sets below are.
+    uint8_t reached[8][128]
     int64_t* totals
     int64_t* large_sets
     int64_t* large_counts
@@ -261,10 +263,7 @@ cdef int64_t absorb(
                     retired[reach[j]] += gain[u]
         start = ends[cell]
     for u in range(1, n_below):
-        j = 0
-        while reach[j] != walk.tail_signatures[u]:
-            j += 1
-        gains = walk.gains + j * n_below
+        gains = walk.gains + walk.reached[level][u] * n_below
         rest = n_below - 1 - u
         total = 0
         i = rest
@@ -391,7 +390,7 @@ def sum_sets(
     cdef int64_t n_columns = strides.shape[0]
     cdef int64_t n_rows = weights.shape[0]
     cdef int64_t n_signatures = terms.shape[0]
-    cdef int64_t i, n_states = 1
+    cdef int64_t i, j, level, n_states = 1
     cdef bint failed
     cdef Walk walk
     with nogil:
@@ -429,6 +428,13 @@ def sum_sets(
         )
         walk.retiring = <int32_t*>calloc(walk.length, sizeof(int32_t))
         walk.retiring_weights = <int32_t*>malloc(walk.length * sizeof(int32_t))
+        for level in range(1, min(n_keyed, n_tail) + 1):
+            if level == FIRST_ABSORBING or level == LAST_ABSORBING:
+                for i in range((<int64_t>1) << level):
+                    j = reach_starts[level]
+                    while reach[j] != tail_signatures[i]:
+                        j += 1
+                    walk.reached[level][i] = <uint8_t>(j - reach_starts[level])
         failed = (
             walk.patterns == NULL or walk.weights == NULL or walk.ends == NULL
             or walk.retired == NULL or walk.members == NULL or walk.state_weights == NULL
@@ -638,71 +644,95 @@ def spread_block(double[::1] best, int64_t n_tail, int64_t child):
 
 cdef inline void improve(
     const double* scores, const double* best, double* new_scores, uint8_t* sinks, uint8_t child,
-    int64_t n,
+    int64_t n, double tie,
 ) noexcept nogil:
+    """Let `child` come last where that beats what the new scores have by more than a tie."""
     cdef int64_t i
     cdef double value
     for i in range(n):
         value = scores[i] + best[i]
-        if value > new_scores[i]:
+        if value > new_scores[i] + tie:
             new_scores[i] = value
             sinks[i] = child
 
 
 cdef void settle(
     double* scores, uint8_t* sinks, const double* best, int64_t stride, int64_t n_bits,
+    double tie,
 ) noexcept nogil:
+    """Give each set its best last variable among the lowest `n_bits`, in place."""
     cdef int64_t half
     if n_bits == 0:
         return
     half = (<int64_t>1) << (n_bits - 1)
-    settle(scores, sinks, best, stride, n_bits - 1)
+    settle(scores, sinks, best, stride, n_bits - 1, tie)
     improve(
         scores, best + (n_bits - 1) * stride, scores + half, sinks + half,
-        <uint8_t>(n_bits - 1), half,
+        <uint8_t>(n_bits - 1), half, tie,
     )
-    settle(scores + half, sinks + half, best + half, stride, n_bits - 1)
+    settle(scores + half, sinks + half, best + half, stride, n_bits - 1, tie)
 
 
-def settle_block(
+def settle_piece(
     double[::1] scores, uint8_t[::1] sinks, const double[:, ::1] best, int64_t n_tail,
-    int64_t prefix,
+    int64_t prefix, int64_t n_bits, int64_t piece, double tie,
 ):
-    """Best networks over the sets of one block, and what they give to the blocks after it.
+    """Best networks over the sets of one piece of a block, and what later blocks gain from them.
+
+    Pieces come after those with fewer of their members; those with equally many do not meet.
 
     Parameters
     ----------
     scores : (2 ** n_variables,), in and out
-        Score of the best network over each set; final below the block. The empty set has 0, what
-        is not reached yet minus infinity.
+        Score of the best network over each set. The empty set has 0, what is not reached yet
+        minus infinity.
     sinks : (2 ** n_variables,), in and out
         The variable that is last in that network's order.
     best : (n_variables, 2 ** n_tail)
         Best local scores given subsets of each set of the block, for each child outside it.
+    n_tail, prefix : int
+        The block.
+    n_bits, piece : int
+        The sets of a piece differ in the lowest `n_bits` variables.
+    tie : float
+        Scores that differ by no more are equal.
+
+    Notes
+    -----
+    Every set meets its possible last variables from the highest to the lowest, however the sets
+    are cut into blocks and pieces, and of equal ones the first stays.
     """
-    cdef int64_t n = (<int64_t>1) << n_tail
-    cdef int64_t base = prefix << n_tail
-    cdef int64_t child, upper
+    cdef int64_t n = (<int64_t>1) << n_bits
+    cdef int64_t offset = piece << n_bits
+    cdef int64_t base = (prefix << n_tail) | offset
+    cdef int64_t child, own
     with nogil:
-        settle(&scores[base], &sinks[base], &best[0, 0], n, n_tail)
-        for child in range(n_tail, best.shape[0]):
-            upper = (<int64_t>1) << child
-            if not base & upper:
+        for child in range(n_tail - 1, n_bits - 1, -1):
+            own = (<int64_t>1) << child
+            if offset & own:
                 improve(
-                    &scores[base], &best[child, 0], &scores[base | upper], &sinks[base | upper],
-                    <uint8_t>child, n,
+                    &scores[base ^ own], &best[child, offset ^ own], &scores[base], &sinks[base],
+                    <uint8_t>child, n, tie,
+                )
+        settle(&scores[base], &sinks[base], &best[0, offset], best.shape[1], n_bits, tie)
+        for child in range(n_tail, best.shape[0]):
+            own = (<int64_t>1) << child
+            if not base & own:
+                improve(
+                    &scores[base], &best[child, offset], &scores[base | own], &sinks[base | own],
+                    <uint8_t>child, n, tie,
                 )
 
 
 def best_subset(
     const double[::1] plus, const double[::1] minus, int64_t child, int64_t candidates,
     int64_t required, int64_t max_parents, int64_t start, int64_t n_steps,
-    int64_t best, double best_score,
+    int64_t best, double best_score, double tie,
 ):
     """The subset of `candidates` with the best local score, looking at `n_steps` from `start` on.
 
     Returns the best subset, its score (those passed in if none is better) and the subset to go on
-    from, 0 when all were seen.
+    from, 0 when all were seen. A subset must beat those before it by more than `tie`.
     """
     cdef int64_t own = (<int64_t>1) << child
     cdef int64_t part = start, step
@@ -711,7 +741,7 @@ def best_subset(
         for step in range(n_steps):
             if (part & required) == required and size_of(part) <= max_parents:
                 value = plus[part | own] - minus[part]
-                if value > best_score:
+                if value > best_score + tie:
                     best_score = value
                     best = part
             part = (part - candidates) & candidates

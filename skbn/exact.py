@@ -11,21 +11,25 @@ from typing import NamedTuple
 import numpy as np
 from joblib import effective_n_jobs
 
-from skbn._subsets import best_subset, fill_pieces, n_pieces, settle_block, spread_block
+from skbn._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
 from skbn.data import CategoricalData
 from skbn.local_scores import LocalScores
 from skbn.subset_scores import CallGroup, GraphPrior, ParentRules, SubsetScores, as_set
 from skbn.subset_sums import bits
 
-# Scores closer than this, relative to the score of the empty network, are ties. Float noise is
-# below 1e-14 of it.
-_TIE = 1e-12
+# Relative to the score of the empty network. Float noise is below 1e-14, and must not decide: a
+# set's last variable must win by more than _TIE. What that can lose along an order of 30 variables
+# is less than _EDGE, what every edge costs so that fewer edges win.
+_TIE = 2e-14
+_EDGE = 2e-12
 # Best local scores are worked out block by block; a block of all children takes the larger of
 # this and twice the numbers themselves, in bytes.
 _BLOCK_MEMORY = 64 * 2**20
+_MAX_TAIL = 24
 # Sets that one native call looks at, so that it stays well below a second.
 _CALL_SETS = 2**22
 _CALLS_PER_BLOCK = 64
+_SETTLED_BITS = 6
 
 
 class ExactNetwork(NamedTuple):
@@ -92,6 +96,9 @@ def exact_search(
         many.
     """
     n = scores.data.n_variables
+    n_tail = _tail(n)
+    # The rest of the estimate takes its time for very many columns: the least comes first.
+    _refuse_if_too_large(n, 8 * 2**n + _search_memory(n, n_tail), max_memory)
     # Variables with few states come first: the counting ends with them.
     order = np.argsort(scores.data.cardinalities, kind="stable").tolist()
     rules = _rules(order, max_parents, allowed, required)
@@ -103,23 +110,22 @@ def exact_search(
         scores.data.weights, scores.data.n_samples,
     )
     subsets = SubsetScores(
-        LocalScores(data, scores.score, scores.ess), rules, penalty + _TIE * scale, prior
+        LocalScores(data, scores.score, scores.ess), rules, penalty + _EDGE * scale, prior
     )
     n_threads = max(1, effective_n_jobs(n_jobs))
-    n_tail = _tail(n)
-    _refuse_if_too_large(n, _memory(subsets, n, n_tail, n_threads), max_memory)
+    _refuse_if_too_large(n, subsets.memory(n_threads) + _search_memory(n, n_tail), max_memory)
 
     with _Workers(n_threads, progress) as workers:
         # Typically, counting is most of the work.
         for group in subsets.tasks():
             workers.run(group, 0.75 / subsets.n_groups)
-        sinks, best = _best_sinks(subsets, rules, n, n_tail, workers, 0.25)
+        sinks, best = _best_sinks(subsets, rules, n, n_tail, _TIE * scale, workers, 0.25)
     if best == -math.inf:
         raise ValueError(
             "No acyclic graph meets the constraints: the required edges are not all allowed, form "
             f"a cycle, or are more than max_parents={max_parents} for some variable."
         )
-    found = _best_parents(subsets, rules, sinks)
+    found = _best_parents(subsets, rules, sinks, _TIE * scale)
     parents: list[tuple[int, ...]] = [()] * n
     for child, members in enumerate(found):
         parents[order[child]] = tuple(sorted(order[b] for b in bits(members)))
@@ -165,15 +171,15 @@ def _prior(
 
 def _tail(n: int) -> int:
     """How many variables the sets of one block range over."""
-    n_tail = n
+    n_tail = min(n, _MAX_TAIL)
     while n_tail > 1 and 8 * n * 2**n_tail > max(_BLOCK_MEMORY, 16 * 2**n):
         n_tail -= 1
     return n_tail
 
 
-def _memory(subsets: SubsetScores, n: int, n_tail: int, n_threads: int) -> int:
-    """Bytes of the numbers, of scores and sinks of all sets, and of one block."""
-    return subsets.memory(n_threads) + 9 * 2**n + 8 * n * 2**n_tail
+def _search_memory(n: int, n_tail: int) -> int:
+    """Bytes of scores and sinks of all sets and of the best local scores of one block."""
+    return 9 * 2**n + 8 * n * 2**n_tail
 
 
 def _refuse_if_too_large(n: int, needed: int, max_memory: int | None) -> None:
@@ -252,11 +258,13 @@ class _Workers:
 
 
 def _best_sinks(
-    subsets: SubsetScores, rules: ParentRules, n: int, n_tail: int, workers: _Workers,
-    share: float,
+    subsets: SubsetScores, rules: ParentRules, n: int, n_tail: int, tie: float,
+    workers: _Workers, share: float,
 ) -> tuple[np.ndarray, float]:
     """The last variable of the best network over every set, and the best score of all."""
-    scores = np.full(2**n, -np.inf)
+    scores = np.empty(2**n)
+    for start in range(0, 2**n, _CALL_SETS):
+        scores[start : start + _CALL_SETS] = -np.inf
     scores[0] = 0.0
     sinks = np.zeros(2**n, dtype=np.uint8)
     best = np.empty((n, 2**n_tail))
@@ -265,6 +273,12 @@ def _best_sinks(
     plus, minus = (np.array(rows, dtype=np.int32) for rows in (subsets.plus, subsets.minus))
     allowed, required = (np.array(sets, dtype=np.int64) for sets in (rules.allowed, rules.required))
     edges = np.linspace(0, n_pieces(n_tail), _CALLS_PER_BLOCK + 1, dtype=np.int64).tolist()
+    # Pieces in which the sets of the settled ones grow: by the number of members they share.
+    n_bits = max(0, n_tail - _SETTLED_BITS)
+    layers = [
+        [piece for piece in range(2 ** (n_tail - n_bits)) if piece.bit_count() == size]
+        for size in range(n_tail - n_bits + 1)
+    ]
 
     def fill(prefix: int, start: int, stop: int) -> None:
         fill_pieces(
@@ -279,12 +293,19 @@ def _best_sinks(
         ]
         workers.run(CallGroup(calls, True), 0.6 * share / n_blocks)
         calls = [partial(spread_block, best[child], n_tail, child) for child in outside]
-        workers.run(CallGroup(calls, True), 0.4 * share / n_blocks)
-        settle_block(scores, sinks, best, n_tail, prefix)
+        workers.run(CallGroup(calls, True), 0.3 * share / n_blocks)
+        for layer in layers:
+            calls = [
+                partial(settle_piece, scores, sinks, best, n_tail, prefix, n_bits, piece, tie)
+                for piece in layer
+            ]
+            workers.run(CallGroup(calls, True), 0.1 * share / n_blocks / len(layers))
     return sinks, float(scores[-1])
 
 
-def _best_parents(subsets: SubsetScores, rules: ParentRules, sinks: np.ndarray) -> list[int]:
+def _best_parents(
+    subsets: SubsetScores, rules: ParentRules, sinks: np.ndarray, tie: float
+) -> list[int]:
     """Parents of each variable in the network that the sinks describe."""
     parents = [0] * len(rules.allowed)
     left = len(sinks) - 1
@@ -297,7 +318,7 @@ def _best_parents(subsets: SubsetScores, rules: ParentRules, sinks: np.ndarray) 
             best, best_score, part = best_subset(
                 subsets.numbers[subsets.plus[child]], subsets.numbers[subsets.minus[child]],
                 child, candidates, rules.required[child], rules.max_parents,
-                part, _CALL_SETS, best, best_score,
+                part, _CALL_SETS, best, best_score, tie,
             )
             if not part:
                 break

@@ -10,7 +10,7 @@ from skbn.data import CategoricalData
 
 # Entries of all tables of terms together; and terms at a time, which bounds the time of a call.
 _TABLE_ENTRIES = 2**21
-_CALL_ROWS = 2**25
+_CALL_ROWS = 2**24
 _CALL_LARGE_COUNTS = 2**20
 
 Terms = Callable[[np.ndarray], np.ndarray]
@@ -121,7 +121,10 @@ class SubsetSums:
         self._reach_starts = np.cumsum([0, *map(len, reach)], dtype=np.int64)
         self._tail_signatures = self.signatures.of_subsets(self.n_tail)
 
-        order = np.lexsort(self.data.codes[::-1])
+        # One column after the other, so that an interrupt gets through.
+        order = np.arange(self.data.n_rows)
+        for codes in self.data.codes[::-1]:
+            order = order[np.argsort(codes[order], kind="stable")]
         weights = self.data.weights
         weights = np.ones(len(order), np.int32) if weights is None else weights[order]
         states, nexts = [np.zeros(1, np.int32)], [np.zeros(1, np.int32)]

@@ -330,10 +330,11 @@ def test_too_large_is_refused_before_it_starts():
     few = LocalScores(CategoricalData.from_codes(codes[:10], [2] * 10), BDeu(), 1.0)
     with pytest.raises(MemoryError, match="limit of 1000 "):
         exact_search(few, max_memory=1000)
+    many = CategoricalData.from_codes(codes[:20], [2] * 20)
     with pytest.raises(ValueError, match="families to look at one by one"):
-        exact_search(LocalScores(scores.data, UserBDeu(), 1.0))
+        exact_search(LocalScores(many, UserBDeu(), 1.0))
     with pytest.raises(ValueError, match="families to look at one by one"):
-        exact_search(scores, graph_prior=no_prior)
+        exact_search(LocalScores(many, BDeu(), 1.0), graph_prior=no_prior)
 
 
 def test_limited_parents_make_slow_scores_possible():
