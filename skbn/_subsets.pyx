@@ -464,7 +464,7 @@ def sum_sets(
 
 
 # Best local scores are worked out in pieces of so many bits, which stay in the first-level cache.
-cdef int64_t PIECE = 11
+cdef int64_t PIECE = 10
 
 
 cdef inline int64_t size_of(int64_t members) noexcept nogil:
@@ -565,7 +565,7 @@ def fill_pieces(
         so many.
     start, stop : int
         The pieces to fill, of `n_pieces`.
-    best : (n_variables, 2 ** n_tail), out
+    best : (n_variables, at least 2 ** n_tail), out
         Minus infinity where no parent set is possible; not defined for sets with the child.
 
     Notes
@@ -575,15 +575,12 @@ def fill_pieces(
     cdef int64_t n_bits = min(PIECE, n_tail)
     cdef int64_t size = (<int64_t>1) << n_bits
     cdef int64_t n = best.shape[0]
-    cdef int64_t child, own, piece, first, part, room, needed, i, n_part
     cdef int64_t low = size - 1
-    cdef int64_t middle = ((<int64_t>1) << n_tail) - size
+    cdef int64_t child, own, piece, first, fixed, part, members, n_members, i
     cdef int64_t low_allowed, low_required
-    cdef int64_t fixed
     cdef const double[::1] array
     cdef const double* x
     cdef const double* y
-    cdef double* out
     cdef const double** pointers = <const double**>malloc(len(numbers) * sizeof(double*))
     if pointers == NULL:
         raise MemoryError("pointers to the numbers of all sets")
@@ -596,38 +593,41 @@ def fill_pieces(
             # The members of all sets of the piece.
             fixed = (prefix << n_tail) | first
             for child in range(n):
-                own = (<int64_t>1) << child
-                if fixed & own:
-                    continue
-                out = &best[child, first]
-                for i in range(size):
-                    out[i] = -INFINITY
-                # Parents have exactly these members of the tail beyond the piece; `spread` brings
-                # the sets with more of them in.
-                if first & ~allowed[child] or required[child] & middle & ~first:
-                    continue
-                low_allowed = allowed[child] & low
-                low_required = required[child] & low
-                room = (allowed[child] >> n_tail) & prefix
-                needed = required[child] >> n_tail
-                part = 0
-                while True:
-                    n_part = size_of((part << n_tail) | first)
-                    if (part & needed) == needed and n_part <= max_parents:
-                        y = pointers[minus[child]] + ((part << n_tail) | first)
-                        x = pointers[plus[child]] + ((part << n_tail) | first) + own
-                        if low_required == 0 and ((low_allowed | own) & low) == low and (
-                            n_part + n_bits <= max_parents
-                        ):
-                            fill_unlimited(x, y, own, size, out)
-                        else:
-                            fill_limited(
-                                x, y, low_allowed, low_required, max_parents - n_part, out
-                            )
-                    if part == room:
-                        break
-                    part = (part - room) & room
-                spread_piece(out, n_bits, child)
+                if not fixed >> child & 1:
+                    for i in range(size):
+                        best[child, first + i] = -INFINITY
+            # All subsets of the prefix. Parents have exactly the members of `first` of the tail
+            # beyond the piece: `spread_block` brings in the sets with more of them.
+            part = 0
+            while True:
+                members = (part << n_tail) | first
+                n_members = size_of(members)
+                for child in range(n):
+                    own = (<int64_t>1) << child
+                    if (
+                        fixed & own or members & ~allowed[child]
+                        or required[child] & ~low & ~members or n_members > max_parents
+                    ):
+                        continue
+                    low_allowed = allowed[child] & low
+                    low_required = required[child] & low
+                    x = pointers[plus[child]] + members + own
+                    y = pointers[minus[child]] + members
+                    if low_required == 0 and ((low_allowed | own) & low) == low and (
+                        n_members + n_bits <= max_parents
+                    ):
+                        fill_unlimited(x, y, own, size, &best[child, first])
+                    else:
+                        fill_limited(
+                            x, y, low_allowed, low_required, max_parents - n_members,
+                            &best[child, first],
+                        )
+                if part == prefix:
+                    break
+                part = (part - prefix) & prefix
+            for child in range(n):
+                if not fixed >> child & 1:
+                    spread_piece(&best[child, first], n_bits, child)
     free(pointers)
 
 
@@ -688,7 +688,7 @@ def settle_piece(
         minus infinity.
     sinks : (2 ** n_variables,), in and out
         The variable that is last in that network's order.
-    best : (n_variables, 2 ** n_tail)
+    best : (n_variables, at least 2 ** n_tail)
         Best local scores given subsets of each set of the block, for each child outside it.
     n_tail, prefix : int
         The block.

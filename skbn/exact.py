@@ -30,6 +30,7 @@ _MAX_TAIL = 24
 _CALL_SETS = 2**22
 _CALLS_PER_BLOCK = 64
 _SETTLED_BITS = 6
+_PADDING = 2**10 + 64
 
 
 class ExactNetwork(NamedTuple):
@@ -179,7 +180,7 @@ def _tail(n: int) -> int:
 
 def _search_memory(n: int, n_tail: int) -> int:
     """Bytes of scores and sinks of all sets and of the best local scores of one block."""
-    return 9 * 2**n + 8 * n * 2**n_tail
+    return 9 * 2**n + 8 * n * (2**n_tail + _PADDING)
 
 
 def _refuse_if_too_large(n: int, needed: int, max_memory: int | None) -> None:
@@ -267,7 +268,8 @@ def _best_sinks(
         scores[start : start + _CALL_SETS] = -np.inf
     scores[0] = 0.0
     sinks = np.zeros(2**n, dtype=np.uint8)
-    best = np.empty((n, 2**n_tail))
+    # Rows a power of two apart would push each other out of the caches.
+    best = np.empty((n, 2**n_tail + _PADDING))
     n_blocks = 2 ** (n - n_tail)
 
     plus, minus = (np.array(rows, dtype=np.int32) for rows in (subsets.plus, subsets.minus))

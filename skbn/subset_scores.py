@@ -108,18 +108,18 @@ class SubsetScores:
         self._prior = prior
         data, score = scores.data, scores.score
         n = data.n_variables
-        is_set_function = getattr(score, "set_function", False)
         self._is_counted = data.has_whole_weights and getattr(score, "tabulated", False)
         self._sums: list[_Sums] = []
         self._subset_sums = SubsetSums(data)
         self.plus, self.minus = [0] * n, [0] * n
+        is_set_function = getattr(score, "set_function", False) and self._has_set_terms()
         if self._is_counted or is_set_function:
             self._plan_sums(is_set_function)
         self._is_dense = prior is not None or not self._sums
         self.n_arrays = len(self._sums) + n * self._is_dense
         self.n_one_by_one = rules.n_families() if self._is_dense else 0
         if not self._is_counted and self._sums:
-            self.n_one_by_one += sum(
+            self.n_one_by_one += len(self._sums) * sum(
                 math.comb(n, size) for size in range(min(n, rules.max_parents + 1) + 1)
             )
         if self.n_one_by_one > _MAX_ONE_BY_ONE:
@@ -166,6 +166,23 @@ class SubsetScores:
         return Family(
             r, n_parent_states, n_parents, data.n_variables, data.n_samples, self._scores.ess
         )
+
+    def _has_set_terms(self) -> bool:
+        """Whether set terms are the cell and parent terms, which a subclass may have changed."""
+        score = self._scores.score
+        cardinalities = self._scores.data.cardinalities.tolist()
+        counts = np.array([1.0, 2.0, 3.0, self._scores.data.n_samples])
+        for r in self._subset_sums.signatures.classes:
+            for q in (1, math.prod(cardinalities) // r):
+                family = self._family(r, q, 0 if q == 1 else len(cardinalities) - 1)
+                if not (
+                    np.allclose(score.set_terms(counts, r * q, family),
+                                score.cell_terms(counts, family), rtol=1e-12, atol=0)
+                    and np.allclose(score.set_terms(counts, q, family),
+                                    score.parent_terms(counts, family), rtol=1e-12, atol=0)
+                ):
+                    return False
+        return True
 
     def _plan_sums(self, is_set_function: bool) -> None:
         score, signatures = self._scores.score, self._subset_sums.signatures
