@@ -3,7 +3,6 @@
 import math
 import os
 from collections.abc import Callable
-from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -14,8 +13,10 @@ from joblib import effective_n_jobs
 from skbn._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
 from skbn.data import CategoricalData
 from skbn.local_scores import LocalScores
-from skbn.subset_scores import CallGroup, GraphPrior, ParentRules, SubsetScores, as_set
-from skbn.subset_sums import bits
+from skbn.parent_sets import ParentRules, as_set, bits
+from skbn.subset_scores import GraphPrior, SubsetScores
+from skbn.subset_sums import Signatures
+from skbn.workers import CallGroup, Workers
 
 # Relative to the score of the empty network. Float noise is below 1e-14, and must not decide: a
 # set's last variable must win by more than _TIE. What that can lose along an order of 30 variables
@@ -26,6 +27,8 @@ _EDGE = 2e-12
 # this and twice the numbers themselves, in bytes.
 _BLOCK_MEMORY = 64 * 2**20
 _MAX_TAIL = 24
+# What each product of cardinalities takes in lists.
+_SIGNATURE_BYTES = 500
 # Sets that one native call looks at, so that it stays well below a second.
 _CALL_SETS = 2**22
 _CALLS_PER_BLOCK = 64
@@ -99,7 +102,9 @@ def exact_search(
     n = scores.data.n_variables
     n_tail = _tail(n)
     # The rest of the estimate takes its time for very many columns: the least comes first.
-    _refuse_if_too_large(n, 8 * 2**n + _search_memory(n, n_tail), max_memory)
+    n_signatures = Signatures(scores.data.cardinalities.tolist()).n
+    least = 8 * 2**n + _search_memory(n, n_tail) + _SIGNATURE_BYTES * n_signatures
+    _refuse_if_too_large(n, least, max_memory)
     # Variables with few states come first: the counting ends with them.
     order = np.argsort(scores.data.cardinalities, kind="stable").tolist()
     rules = _rules(order, max_parents, allowed, required)
@@ -111,12 +116,13 @@ def exact_search(
         scores.data.weights, scores.data.n_samples,
     )
     subsets = SubsetScores(
-        LocalScores(data, scores.score, scores.ess), rules, penalty + _EDGE * scale, prior
+        LocalScores(data, scores.score, scores.ess), rules, penalty + _EDGE * scale, prior, order
     )
     n_threads = max(1, effective_n_jobs(n_jobs))
-    _refuse_if_too_large(n, subsets.memory(n_threads) + _search_memory(n, n_tail), max_memory)
+    needed = subsets.memory(n_threads) + _search_memory(n, n_tail)
+    _refuse_if_too_large(n, needed + _SIGNATURE_BYTES * n_signatures, max_memory)
 
-    with _Workers(n_threads, progress) as workers:
+    with Workers(n_threads, progress) as workers:
         # Typically, counting is most of the work.
         for group in subsets.tasks():
             workers.run(group, 0.75 / subsets.n_groups)
@@ -162,6 +168,8 @@ def _prior(
     if graph_prior is None:
         return 0.0, None
     if not callable(graph_prior):
+        if not math.isfinite(graph_prior):
+            raise ValueError(f"A penalty per edge must be finite, got graph_prior={graph_prior}.")
         return float(graph_prior), None
 
     def prior(child: int, parents: int) -> float:
@@ -197,10 +205,9 @@ def _available_memory() -> float:
     """Bytes of physical memory that are free or can be freed; infinite if nobody knows."""
     try:
         with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable:"):
-                    return 1024.0 * int(line.split()[1])
-    except OSError:
+            available = next(line for line in lines if line.startswith("MemAvailable:"))
+        return 1024.0 * int(available.split()[1])
+    except (OSError, StopIteration):
         pass
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
@@ -208,59 +215,9 @@ def _available_memory() -> float:
         return math.inf
 
 
-class _Workers:
-    """Threads that run groups of short calls, and say how much is done."""
-
-    def __init__(self, n_threads: int, progress: Callable[[float], None] | None) -> None:
-        self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
-        self._window = 4 * n_threads
-        self._progress = progress
-        self._done = 0.0
-
-    def __enter__(self) -> "_Workers":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(cancel_futures=True)
-
-    def run(self, group: CallGroup, share: float) -> None:
-        """Run all calls; an error or an interrupt drops those that have not begun.
-
-        `share` is the part of the whole work that they make up.
-        """
-        start, step = self._done, share / max(1, len(group.calls))
-        if self._pool is None or not group.is_native:
-            for call in group.calls:
-                call()
-                self._advance(step)
-        else:
-            pending = set()
-            for call in group.calls:
-                pending.add(self._pool.submit(call))
-                while len(pending) >= self._window:
-                    pending = self._collect(pending, step)
-            while pending:
-                pending = self._collect(pending, step)
-        self._done = start + share
-
-    def _collect(self, pending: set, step: float) -> set:
-        # With a timeout, so that an interrupt gets through on every platform.
-        done, pending = wait(pending, timeout=0.2, return_when=FIRST_COMPLETED)
-        for future in done:
-            future.result()
-            self._advance(step)
-        return pending
-
-    def _advance(self, step: float) -> None:
-        self._done += step
-        if self._progress is not None:
-            self._progress(min(1.0, self._done))
-
-
 def _best_sinks(
     subsets: SubsetScores, rules: ParentRules, n: int, n_tail: int, tie: float,
-    workers: _Workers, share: float,
+    workers: Workers, share: float,
 ) -> tuple[np.ndarray, float]:
     """The last variable of the best network over every set, and the best score of all."""
     scores = np.empty(2**n)

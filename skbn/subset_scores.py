@@ -1,69 +1,24 @@
 """Local scores of every child given every set of parents, as differences of numbers of sets."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
 
 import numpy as np
 
 from skbn.counts import count_joint_states
 from skbn.local_scores import LocalScores
+from skbn.parent_sets import ParentRules, bits
 from skbn.scores import Family
-from skbn.subset_sums import SubsetSums, Terms, bits
+from skbn.subset_sums import SubsetSums, Terms
+from skbn.workers import CallGroup
 
 GraphPrior = Callable[[int, tuple[int, ...]], float]
 
 # One by one in Python takes tens of microseconds each; beyond this nobody would wait.
 _MAX_ONE_BY_ONE = 2**22
 _BATCH = 256
-
-
-@dataclass(frozen=True, eq=False)
-class ParentRules:
-    """Which parents each variable may have; sets are numbers with a bit per variable.
-
-    Attributes
-    ----------
-    allowed, required : list of int
-        For each child the set its parents come from and the set they hold.
-    max_parents : int
-    """
-
-    allowed: list[int]
-    required: list[int]
-    max_parents: int
-
-    def n_families(self) -> int:
-        """How many pairs of a child and parents are possible."""
-        return sum(
-            math.comb((allowed & ~required).bit_count(), size)
-            for allowed, required in zip(self.allowed, self.required, strict=True)
-            if not required & ~allowed
-            for size in range(max(0, self.max_parents - required.bit_count()) + 1)
-        )
-
-    def families(self, child: int) -> Iterator[int]:
-        """Every possible set of parents of a child."""
-        allowed, required = self.allowed[child], self.required[child]
-        if required & ~allowed:
-            return
-        free = allowed & ~required
-        part = 0
-        while True:
-            if (part | required).bit_count() <= self.max_parents:
-                yield part | required
-            part = (part - free) & free
-            if not part:
-                return
-
-
-class CallGroup(NamedTuple):
-    """Calls that may be made in any order, and in threads if they are native."""
-
-    calls: list[Callable[[], None]]
-    is_native: bool
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,6 +46,8 @@ class SubsetScores:
         Subtracted once for every parent.
     prior : callable or None
         Added to the local score; called with a child and a set of parents (as a number).
+    numbering : list of int
+        What the caller knows each variable by, for messages.
 
     Attributes
     ----------
@@ -100,12 +57,13 @@ class SubsetScores:
 
     def __init__(
         self, scores: LocalScores, rules: ParentRules, edge_penalty: float,
-        prior: Callable[[int, int], float] | None,
+        prior: Callable[[int, int], float] | None, numbering: list[int],
     ) -> None:
         self._scores = scores
         self._rules = rules
         self._penalty = edge_penalty
         self._prior = prior
+        self._numbering = numbering
         data, score = scores.data, scores.score
         n = data.n_variables
         self._is_counted = data.has_whole_weights and getattr(score, "tabulated", False)
@@ -314,7 +272,7 @@ class SubsetScores:
         sets = (s for s in range(2**data.n_variables) if s.bit_count() <= max_size)
         return _batches(fill, sets)
 
-    def _dense_tasks(self) -> Iterator[list[Callable[[], None]]]:
+    def _dense_tasks(self) -> Iterator[CallGroup]:
         n = self._scores.data.n_variables
         differences = self.numbers
         self.numbers = []
@@ -346,15 +304,12 @@ class SubsetScores:
         if self._prior is not None:
             value += self._prior(child, parents)
         if not value < math.inf:
+            given = sorted(self._numbering[b] for b in bits(parents))
             raise ValueError(
-                f"The score of variable {child} given {tuple(bits(parents))} is {value}."
+                f"The score of variable {self._numbering[child]} given the parents {given} is "
+                f"{value}: a score and a graph prior must be finite, or minus infinity."
             )
         local[parents | 1 << child] += value
-
-
-def as_set(members: Sequence[int]) -> int:
-    """A set of variables as a number with a bit per variable."""
-    return sum(1 << int(b) for b in members)
 
 
 def _batches(function: Callable[[list[int]], None], sets: Iterator[int]) -> CallGroup:

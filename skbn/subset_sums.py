@@ -1,7 +1,7 @@
 """Sums over the counts of every set of variables: what an exact search scores networks with."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -246,10 +246,3 @@ class SubsetSums:
             if terms is not None:
                 values = terms(counts[chosen].astype(np.float64)) * scales[signature]
                 np.add.at(totals, sets[chosen], np.rint(values).astype(np.int64))
-
-
-def bits(members: int) -> Iterable[int]:
-    """The variables of a set, in ascending order."""
-    while members:
-        yield (members & -members).bit_length() - 1
-        members &= members - 1

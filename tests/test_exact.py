@@ -158,6 +158,18 @@ def test_reference_optima(name):
         assert scores.total(found.parents) == pytest.approx(found.score, rel=1e-12)
 
 
+def test_twenty_columns():
+    path = SHARED / "data" / "alarm25_1000.csv"
+    if not path.exists():
+        pytest.skip("alarm25_1000.csv is not beside the repository")
+    codes = np.loadtxt(path, delimiter=",", skiprows=1, dtype=np.int64).T[:20]
+    codes = np.array([np.unique(row, return_inverse=True)[1] for row in codes])
+    data = CategoricalData.from_codes(codes, codes.max(axis=1) + 1)
+    found = exact_search(LocalScores(data, BDeu(), 10.0))
+    assert found.score == pytest.approx(-6961.87778279, abs=1e-8)
+    assert exact_search(LocalScores(data, BDeu(), 10.0), n_jobs=2) == found
+
+
 @pytest.mark.parametrize("score", [*SCORES.values(), *OWN_SCORES], ids=lambda s: type(s).__name__)
 def test_against_all_dags(score):
     rng = np.random.default_rng(7)
@@ -387,9 +399,13 @@ def test_limited_parents_make_slow_scores_possible():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_prior_without_a_value(value):
-    scores = LocalScores(CategoricalData.from_codes([[0, 1], [0, 1]], [2, 2]), BDeu(), 1.0)
-    with pytest.raises(ValueError, match="The score of variable 0 given"):
-        exact_search(scores, graph_prior=lambda child, parents: value)
+    scores = LocalScores(CategoricalData.from_codes([[0, 1], [0, 1]], [3, 2]), BDeu(), 1.0)
+    with pytest.raises(ValueError, match=r"The score of variable 0 given the parents \[1\] is"):
+        exact_search(
+            scores, graph_prior=lambda child, parents: value if child == 0 and parents else 0.0
+        )
+    with pytest.raises(ValueError, match="A penalty per edge must be finite"):
+        exact_search(scores, graph_prior=value)
 
 
 def test_prior_may_forbid():
