@@ -107,7 +107,8 @@ class SubsetScores:
         """Groups of calls, one after the other, that fill the numbers."""
         n = self._scores.data.n_variables
         max_size = min(n, self._rules.max_parents + 1)
-        self.numbers = [np.empty(2**n) for _ in self._sums]
+        # Zeros, for arithmetic on whole arrays, where sets of too many members are never filled.
+        self.numbers = [np.zeros(2**n) for _ in self._sums]
         if self._is_counted:
             self._subset_sums.prepare()
         for sums, numbers in zip(self._sums, self.numbers, strict=True):
