@@ -1,7 +1,7 @@
 """Structure learning of discrete Bayesian networks, for scikit-learn."""
 
 try:
-    from skbn import _counting  # noqa: F401
+    from skbn import _counting, _subsets  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
@@ -15,6 +15,7 @@ from skbn.equivalence import structural_hamming_distance
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.scores import Family, Score
 from skbn.search import (
+    ExactSearch,
     FirstAscentSearch,
     GreedySearch,
     OrderSearch,
@@ -29,6 +30,7 @@ __all__ = [
     "AnalyticESS",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
+    "ExactSearch",
     "Family",
     "FirstAscentSearch",
     "GreedySearch",

@@ -12,9 +12,10 @@ from joblib import effective_n_jobs
 
 from skbn._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
 from skbn.data import CategoricalData
+from skbn.graph_prior import EdgePenalty, LogPrior
 from skbn.local_scores import LocalScores
 from skbn.parent_sets import ParentRules, as_set, bits
-from skbn.subset_scores import GraphPrior, SubsetScores
+from skbn.subset_scores import SubsetScores
 from skbn.subset_sums import Signatures
 from skbn.workers import CallGroup, Workers
 
@@ -57,7 +58,6 @@ def exact_search(
     max_parents: int | None = None,
     allowed: np.ndarray | None = None,
     required: np.ndarray | None = None,
-    graph_prior: GraphPrior | float | None = None,
     max_memory: int | None = None,
     n_jobs: int | None = None,
     progress: Callable[[float], None] | None = None,
@@ -70,6 +70,7 @@ def exact_search(
     Parameters
     ----------
     scores : LocalScores
+        With the graph prior, if any.
     max_parents : int or None
         Largest number of parents of a variable.
     allowed : ndarray of shape (n_variables, n_variables), bool, or None
@@ -77,9 +78,6 @@ def exact_search(
         read.
     required : ndarray of shape (n_variables, n_variables), bool, or None
         ``required[p, c]`` says that p must be a parent of c.
-    graph_prior : float, callable or None
-        What is subtracted for every edge, or a function of a variable and the tuple of its
-        parents that is added to the local score; in nats.
     max_memory : int or None
         Bytes that the search may take; None for the memory that is available.
     n_jobs : int or None
@@ -108,7 +106,7 @@ def exact_search(
     # Variables with few states come first: the counting ends with them.
     order = np.argsort(scores.data.cardinalities, kind="stable").tolist()
     rules = _rules(order, max_parents, allowed, required)
-    penalty, prior = _prior(order, graph_prior)
+    penalty, prior = _prior(order, scores.log_prior)
     alone = [scores.local(child, ()) for child in range(n)]
     scale = math.fsum(abs(value) for value in alone if math.isfinite(value)) or 1.0
     data = CategoricalData(
@@ -136,10 +134,7 @@ def exact_search(
     parents: list[tuple[int, ...]] = [()] * n
     for child, members in enumerate(found):
         parents[order[child]] = tuple(sorted(order[b] for b in bits(members)))
-    score = scores.total(parents) - penalty * sum(map(len, parents))
-    if callable(graph_prior):
-        score += math.fsum(graph_prior(child, given) for child, given in enumerate(parents))
-    return ExactNetwork(parents, score)
+    return ExactNetwork(parents, scores.total(parents))
 
 
 def _rules(
@@ -162,18 +157,16 @@ def _rules(
 
 
 def _prior(
-    order: list[int], graph_prior: GraphPrior | float | None
+    order: list[int], log_prior: LogPrior | None
 ) -> tuple[float, Callable[[int, int], float] | None]:
     """The penalty per edge, and the prior in terms of the variables as they are ordered here."""
-    if graph_prior is None:
+    if log_prior is None:
         return 0.0, None
-    if not callable(graph_prior):
-        if not math.isfinite(graph_prior):
-            raise ValueError(f"A penalty per edge must be finite, got graph_prior={graph_prior}.")
-        return float(graph_prior), None
+    if isinstance(log_prior, EdgePenalty):
+        return log_prior.per_edge, None
 
     def prior(child: int, parents: int) -> float:
-        return float(graph_prior(order[child], tuple(sorted(order[b] for b in bits(parents)))))
+        return float(log_prior(order[child], tuple(sorted(order[b] for b in bits(parents)))))
 
     return 0.0, prior
 

@@ -18,6 +18,7 @@ import pytest
 
 from skbn.data import CategoricalData
 from skbn.exact import _best_sinks, exact_search
+from skbn.graph_prior import EdgePenalty
 from skbn.local_scores import LocalScores
 from skbn.scores import AIC, BIC, K2, SCORES, BDeu, Family, LogLikelihood
 from skbn.special import log_of, log_rising_factorial
@@ -182,24 +183,25 @@ def test_against_all_dags(score):
         if trial % 3 == 2:
             weights = rng.integers(1, 9, size=codes.shape[1]) / 4
         data = CategoricalData.from_codes(codes, cardinalities, weights)
-        scores = LocalScores(data, score, float(rng.choice([0.01, 1.0, 50.0])))
+        ess = float(rng.choice([0.01, 1.0, 50.0]))
         allowed = rng.random((n, n)) < rng.choice([0.5, 0.8, 1.0])
         required = (rng.random((n, n)) < rng.choice([0.0, 0.0, 0.2])) & ~np.eye(n, dtype=bool)
         max_parents = int(rng.integers(0, n + 1))
         bonus = np.round(rng.normal(size=(n, 2**n)), 2)
-        graph_prior, prior = [
+        log_prior, prior = [
             (None, no_prior),
-            (0.8, lambda child, parents: -0.8 * len(parents)),
+            (EdgePenalty(0.8), lambda child, parents: -0.8 * len(parents)),
             (lambda child, parents, b=bonus: b[child, sum(1 << p for p in parents)],) * 2,
         ][int(rng.integers(3))]
-        expected = brute_force(scores, prior, max_parents, allowed, required)
+        scores = LocalScores(data, score, ess, log_prior)
+        expected = brute_force(LocalScores(data, score, ess), prior, max_parents, allowed, required)
         if expected is None:
             with pytest.raises(ValueError, match="No acyclic graph meets the constraints"):
                 exact_search(scores, max_parents=max_parents, allowed=allowed,
-                             required=required, graph_prior=graph_prior)
+                             required=required)
             continue
         found = exact_search(scores, max_parents=max_parents, allowed=allowed,
-                             required=required, graph_prior=graph_prior)
+                             required=required)
         best, n_edges = expected
         assert found.score == pytest.approx(best, rel=1e-9, abs=1e-9)
         assert sum(map(len, found.parents)) == n_edges
@@ -287,10 +289,11 @@ def test_the_search_found_what_it_reports(monkeypatch):
     rng = np.random.default_rng(13)
     codes, cardinalities = random_table(rng, 10, 300)
     for score in [*SCORES.values(), UserBDeu()]:
-        scores = LocalScores(CategoricalData.from_codes(codes, cardinalities), score, 1.0)
-        found = exact_search(scores, graph_prior=0.1, max_parents=2)
+        data = CategoricalData.from_codes(codes, cardinalities)
+        found = exact_search(LocalScores(data, score, 1.0, EdgePenalty(0.1)), max_parents=2)
         n_edges = sum(map(len, found.parents))
-        assert scores.total(found.parents) - 0.1 * n_edges == pytest.approx(found.score, rel=1e-14)
+        without = LocalScores(data, score, 1.0).total(found.parents)
+        assert without - 0.1 * n_edges == pytest.approx(found.score, rel=1e-14)
         assert best.pop() == pytest.approx(found.score, rel=1e-9)
 
 
@@ -385,7 +388,7 @@ def test_too_large_is_refused_before_it_starts():
     with pytest.raises(ValueError, match="families to look at one by one"):
         exact_search(LocalScores(many, UserBDeu(), 1.0))
     with pytest.raises(ValueError, match="families to look at one by one"):
-        exact_search(LocalScores(many, BDeu(), 1.0), graph_prior=no_prior)
+        exact_search(LocalScores(many, BDeu(), 1.0, no_prior))
 
 
 def test_limited_parents_make_slow_scores_possible():
@@ -399,21 +402,20 @@ def test_limited_parents_make_slow_scores_possible():
 
 @pytest.mark.parametrize("value", [math.nan, math.inf])
 def test_prior_without_a_value(value):
-    scores = LocalScores(CategoricalData.from_codes([[0, 1], [0, 1]], [3, 2]), BDeu(), 1.0)
+    def prior(child, parents):
+        return value if child == 0 and parents else 0.0
+
+    data = CategoricalData.from_codes([[0, 1], [0, 1]], [3, 2])
     with pytest.raises(ValueError, match=r"The score of variable 0 given the parents \[1\] is"):
-        exact_search(
-            scores, graph_prior=lambda child, parents: value if child == 0 and parents else 0.0
-        )
-    with pytest.raises(ValueError, match="A penalty per edge must be finite"):
-        exact_search(scores, graph_prior=value)
+        exact_search(LocalScores(data, BDeu(), 1.0, prior))
 
 
 def test_prior_may_forbid():
-    codes = np.array([[0, 1] * 20, [0, 1] * 20, [0, 1] * 20])
-    scores = LocalScores(CategoricalData.from_codes(codes, [2, 2, 2]), BDeu(), 1.0)
-    found = exact_search(
-        scores, graph_prior=lambda child, parents: 0.0 if child == 1 or not parents else -math.inf
-    )
+    def prior(child, parents):
+        return 0.0 if child == 1 or not parents else -math.inf
+
+    data = CategoricalData.from_codes(np.array([[0, 1] * 20] * 3), [2, 2, 2])
+    found = exact_search(LocalScores(data, BDeu(), 1.0, prior))
     assert found.parents[0] == found.parents[2] == ()
     assert found.parents[1] == (0, 2)
 
