@@ -9,7 +9,7 @@ import numpy as np
 from skbn._counting import sum_families
 from skbn.counts import count_family
 from skbn.data import CategoricalData
-from skbn.scores import Family, Score
+from skbn.scores import Family, Score, terms_of
 from skbn.term_tables import TermTables
 
 
@@ -146,8 +146,8 @@ class LocalScores:
         family = self._family(child, parents)
         family = family._replace(n_observed_parent_states=len(parent_counts))
         return (
-            float(np.sum(self.score.cell_terms(cells, family)))
-            - float(np.sum(self.score.parent_terms(parent_counts, family)))
+            float(np.sum(terms_of(self.score.cell_terms, cells, family)))
+            - float(np.sum(terms_of(self.score.parent_terms, parent_counts, family)))
             + self.score.constant(family)
         )
 
@@ -178,7 +178,7 @@ class LocalScores:
         tables = [self._tables(family) for family in families]
         known, length = tables[0].n_known, len(tables[0].cells)
         totals = np.zeros(len(changes), dtype=np.int64)
-        n_unknown = 2 * len(changes) * int(self.data.n_samples // known)
+        n_unknown = 2 * len(changes) * min(self.data.n_rows, int(self.data.n_samples // known))
         owners = np.empty(n_unknown, dtype=np.int32)
         counts = np.empty(n_unknown, dtype=np.int64)
         addresses = np.array([table.addresses for table in tables], dtype=np.uintp)
@@ -187,16 +187,28 @@ class LocalScores:
             np.array(parents, dtype=np.int32), changes,
             addresses[shape, 0], addresses[shape, 1], known, length, totals, owners, counts,
         )
+        by_counts = np.array([not table.usable for table in tables])[shape]
         if n_unknown:
             owners, counts = owners[:n_unknown], counts[:n_unknown]
             group = 2 * shape[owners >> 1] + (owners & 1)
             for g in np.unique(group).tolist():
                 chosen = group == g
-                values = tables[g >> 1].evaluate(counts[chosen], g & 1)
-                np.add.at(totals, owners[chosen] >> 1, -values if g & 1 else values)
+                values, fits = tables[g >> 1].evaluate(counts[chosen], g & 1)
+                places = owners[chosen] >> 1
+                np.add.at(totals, places, -values if g & 1 else values)
+                if not fits.all():
+                    by_counts[places[~fits]] = True
         scales = np.array([table.scale for table in tables])
-        constants = np.array([self.score.constant(family) for family in families])
-        return totals / scales[shape] + constants[shape]
+        constants = np.array(
+            [
+                self.score.constant(family) + table.shift
+                for family, table in zip(families, tables, strict=True)
+            ]
+        )
+        scores = totals / scales[shape] + constants[shape]
+        for k in by_counts.nonzero()[0].tolist():
+            scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))
+        return scores
 
     def _tables(self, family: Family) -> TermTables:
         key = (family.cardinality, family.n_parent_states)
