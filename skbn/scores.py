@@ -145,7 +145,9 @@ class BIC(LogLikelihood):
     """
 
     def constant(self, family: Family) -> float:
-        return -0.5 * math.log(family.n_samples) * n_free_parameters(family)
+        price = 0.5 * math.log(family.n_samples)
+        # One row makes parameters free of charge, infinitely many of them too.
+        return -price * n_free_parameters(family) if price else 0.0
 
 
 @dataclass(frozen=True)
