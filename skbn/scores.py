@@ -10,6 +10,7 @@ over observed states only. A score is a small object with three methods: f is `c
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -54,7 +55,8 @@ class Score(Protocol):
     An object of a class with these three methods is accepted as ``score_type`` wherever a name
     is. A class attribute ``tabulated = True`` says that the terms depend on nothing but the
     count, the cardinalities, N and the ESS, which lets them be tabulated once per shape and summed
-    natively; without it every family is evaluated on its own counts.
+    natively; without it every family is evaluated on its own counts. The terms are one number per
+    count, or one number for all of them.
     """
 
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
@@ -65,6 +67,14 @@ class Score(Protocol):
 
     def constant(self, family: Family) -> float:
         """c, for instance minus a penalty."""
+
+
+def terms_of(
+    function: Callable[[np.ndarray, Family], np.ndarray], counts: np.ndarray, family: Family
+) -> np.ndarray:
+    """`cell_terms` or `parent_terms` as one float per count."""
+    terms = np.asarray(function(counts, family), dtype=np.float64)
+    return terms if terms.shape == counts.shape else np.broadcast_to(terms, counts.shape)
 
 
 def entropy_terms(counts: np.ndarray) -> np.ndarray:
@@ -136,7 +146,9 @@ class BIC(LogLikelihood):
     """
 
     def constant(self, family: Family) -> float:
-        return -0.5 * math.log(family.n_samples) * n_free_parameters(family)
+        price = 0.5 * math.log(family.n_samples)
+        # One row makes parameters free of charge, infinitely many of them too.
+        return -price * n_free_parameters(family) if price else 0.0
 
 
 @dataclass(frozen=True)

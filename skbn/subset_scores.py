@@ -14,7 +14,6 @@ from skbn.scores import Family
 from skbn.subset_sums import SubsetSums, Terms
 from skbn.workers import CallGroup
 
-
 # One by one in Python takes tens of microseconds each; beyond this nobody would wait.
 _MAX_ONE_BY_ONE = 2**22
 _BATCH = 256
