@@ -39,7 +39,8 @@ class BayesNetStructureEstimator(BaseEstimator):
 
     Parameters
     ----------
-    score_type : {"bdeu", "loglik", "bic", "aic", "mdl", "k2"} or score object, default="bdeu"
+    score_type : {"bdeu", "loglik", "bic", "aic", "mdl", "k2", "bds", "bdj", "fnml", "qnml"} or \
+            score object, default="bdeu"
         What the search maximises; see `skbn.scores`. An object with the methods of
         `skbn.Score` is a score of your own.
     ess : float, "analytic" or "marginal_likelihood", default=1.0

@@ -56,6 +56,11 @@ class LocalScores:
     memory : int
         Bytes that remembered scores may take; all are forgotten when they would take more.
 
+    Raises
+    ------
+    ValueError
+        For fractional weights under a score that needs whole counts.
+
     Attributes
     ----------
     n_evaluations : int
@@ -70,6 +75,8 @@ class LocalScores:
         log_prior: Callable[[int, tuple[int, ...]], float] | None = None,
         memory: int = 256 * 2**20,
     ) -> None:
+        if getattr(score, "needs_whole_counts", False):
+            _refuse_fractions(data, score)
         self.data = data
         self.score = score
         self.ess = float(ess)
@@ -229,6 +236,18 @@ class LocalScores:
             self.data.n_variables,
             self.data.n_samples,
             self.ess,
+        )
+
+
+def _refuse_fractions(data: CategoricalData, score: Score) -> None:
+    if data.has_whole_weights:
+        return
+    fractional = data.weights[data.weights != np.floor(data.weights)]
+    if len(fractional):
+        raise ValueError(
+            f"The score {type(score).__name__} needs whole counts, as all NML scores do, but with "
+            f"this sample_weight a row counts {fractional[0]:g} times. Pass whole weights, or "
+            "choose a score that takes fractional ones, such as 'bdeu' or 'bic'."
         )
 
 
