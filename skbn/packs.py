@@ -73,6 +73,10 @@ class PackLevels:
             states, _ = _runs(cardinalities.tolist(), most_states)
             self._sizes.append((len(states), sum(states)))
 
+    def __reduce__(self):
+        # Packs are quickly made again, and double what has to be sent to another process.
+        return PackLevels, (self._codes, self._cardinalities)
+
     def cheapest(self, n_base: int) -> Packs:
         """The packs that are counted fastest with `n_base` cells per joint state."""
         n_rows = self._codes.shape[1]

@@ -13,7 +13,7 @@ from skbn.data import CategoricalData
 from skbn.local_scores import LocalScores
 from skbn.scores import SCORES, log_rising_factorial
 
-NAMES = tuple(SCORES)
+NAMES = tuple(name for name, score in SCORES.items() if not hasattr(score, "needs_whole_counts"))
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def test_toggled_is_local_of_every_toggle(table, name, with_prior, seed):
 def test_the_order_of_parents_does_not_matter():
     rng = np.random.default_rng(0)
     data = CategoricalData.from_codes(rng.integers(0, 3, (6, 50)), [3] * 6)
-    for score in (*SCORES.values(), OwnBDs()):
+    for score in (*(SCORES[name] for name in NAMES), OwnBDs()):
         a, b = (LocalScores(data, score, 1.0) for _ in range(2))
         assert a.local(0, [1, 2, 5]) == b.local(0, (p for p in (5, 1, 2)))
         np.testing.assert_array_equal(a.toggled(0, [5, 1, 2]), b.toggled(0, (1, 2, 5)))
@@ -187,7 +187,7 @@ def test_order_of_rows_and_names_of_states_do_not_change_a_bit(table, seed):
     again = CategoricalData.from_codes(
         renamed[:, order], cardinalities, None if weights is None else weights[order]
     )
-    for score in (*SCORES.values(), OwnBDs()):
+    for score in (*(SCORES[name] for name in NAMES), OwnBDs()):
         a, b = (every_answer(LocalScores(table, score, 3.0)) for table in (data, again))
         np.testing.assert_array_equal(a, b)
 
@@ -205,7 +205,7 @@ def test_order_of_columns_does_not_change_a_bit(table, seed):
     # Parents of an acyclic graph, as `total` is given.
     parents = [tuple(p for p in range(child) if rng.random() < 0.5) for child in range(n_variables)]
     moved = [tuple(place[list(parents[order[i]])].tolist()) for i in range(n_variables)]
-    for score in (*SCORES.values(), OwnBDs()):
+    for score in (*(SCORES[name] for name in NAMES), OwnBDs()):
         a, b = (LocalScores(table, score, 3.0) for table in (data, again))
         for child in range(n_variables):
             assert a.local(child, parents[child]) == b.local(place[child], moved[place[child]])
@@ -227,7 +227,7 @@ def test_weights_are_repetitions_to_the_last_bit(table, unit):
     again = CategoricalData.from_codes(
         repeated, cardinalities, None if unit == 1 else np.full(repeated.shape[1], unit)
     )
-    for score in (*SCORES.values(), OwnBDs()):
+    for score in (*(SCORES[name] for name in NAMES), OwnBDs()):
         a, b = (every_answer(LocalScores(table, score, 3.0)) for table in (data, again))
         np.testing.assert_array_equal(a, b)
 

@@ -28,7 +28,7 @@ def by_counts(data):
 
 
 def test_every_score_has_a_name():
-    assert tuple(SCORES) == NAMES
+    assert tuple(SCORES) == (*NAMES, "bds", "bdj", "fnml", "qnml")
 
 
 # Reference values.
@@ -317,8 +317,8 @@ def test_set_functions_are_the_terms_of_both_counts():
     counts = np.arange(1.0, 9.0)
     for name, score in SCORES.items():
         assert isinstance(score, Score)
-        assert score.tabulated
-        assert score.set_function == (name != "k2")
+        assert score.tabulated == (name != "bds")
+        assert score.set_function == (name not in ("k2", "bds", "bdj", "fnml"))
         if score.set_function:
             for found, n_states in (
                 (score.cell_terms(counts, family), 24), (score.parent_terms(counts, family), 8)
@@ -363,8 +363,8 @@ def test_an_unknown_name_is_refused_with_all_that_are_known(name):
     with pytest.raises(ValueError) as error:
         as_score(name)
     assert str(error.value) == (
-        "score_type must be one of 'bdeu', 'loglik', 'bic', 'aic', 'mdl', 'k2' or a score object, "
-        f"got {name!r}."
+        "score_type must be one of 'bdeu', 'loglik', 'bic', 'aic', 'mdl', 'k2', 'bds', 'bdj', "
+        f"'fnml', 'qnml' or a score object, got {name!r}."
     )
 
 

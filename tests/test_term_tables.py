@@ -35,7 +35,7 @@ def assert_sums_fit(fixed, counts, n_samples):
     assert (np.abs(fixed) <= 2.0**61 * (counts / n_samples) + 1).all()
 
 
-@pytest.mark.parametrize("name", SCORES)
+@pytest.mark.parametrize("name", [name for name, score in SCORES.items() if score.tabulated])
 @pytest.mark.parametrize("ess", [1e-300, 1e-3, 1.0, 1e4, 1e300])
 @pytest.mark.parametrize("n_samples", [1, 2, 511, 512, 16383, 16384, 10**6, 2**31 - 1])
 def test_tables_hold_the_terms_less_multiples_of_the_count(name, ess, n_samples):
