@@ -39,6 +39,8 @@ class TermTables:
         values = [function(counts, family) for function in self._functions]
         # |f(n)| / n is largest at n = 1 or n = N, so that |f| sums up to N times that at most.
         slope = max(float(np.max(np.abs(v) / counts)) for v in values)
+        if not math.isfinite(slope):
+            raise ValueError(f"{score!r} has terms that are not finite for {family}.")
         # All terms are 0 where N = 1 and a term is N ln N; any unit does then.
         self.scale = 2.0 ** min(60 - math.frexp(total * slope)[1], 1000)
         self.cells, self.parents = (
