@@ -26,6 +26,11 @@ def read_graph_prior(
         return None
     if isinstance(graph_prior, Real):
         penalty = float(graph_prior)
+        if not 0 <= penalty < math.inf:
+            raise ValueError(
+                f"graph_prior, as the cost of an edge in nats, must be a number >= 0 and finite, "
+                f"got {graph_prior!r}. Forbid edges with forbidden_edges or max_parents."
+            )
         return lambda child, parents: -penalty * len(parents)
 
     def log_prior(child: int, parents: tuple[int, ...]) -> float:
