@@ -222,6 +222,28 @@ def test_columns_without_information_stay_alone():
         assert tree_start(data, Constraints.none(5)).edges == [(0, 3)]
 
 
+def test_small_weights_give_the_same_tree(make_table):
+    codes, cardinalities, weights = make_table(np.random.default_rng(0), 6, 60, "fractional")
+    trees = [
+        tree_start(
+            CategoricalData.from_codes(codes, cardinalities, scale * weights), Constraints.none(6)
+        ).edges
+        for scale in (1.0, 1e-12, 1e12)
+    ]
+    assert len(trees[0]) == 5
+    assert trees[0] == trees[1] == trees[2]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_information_that_is_float_noise_joins_nothing(seed):
+    # The weights are a product of marginals, so that both columns are independent but for rounding.
+    rng = np.random.default_rng(seed)
+    weights = np.outer(rng.random(4), rng.random(5)).ravel()
+    codes = np.array([*itertools.product(range(4), range(5))], dtype=np.uint8).T
+    data = CategoricalData.from_codes(codes, [4, 5], weights)
+    assert tree_start(data, Constraints.none(2)).edges == []
+
+
 @pytest.mark.parametrize(("n", "n_rows"), [(1, 5), (2, 1), (4, 1), (1, 1)])
 def test_tree_of_a_tiny_table_is_empty(n, n_rows):
     data = CategoricalData.from_codes(np.zeros((n, n_rows), dtype=np.uint8), [2] * n)
