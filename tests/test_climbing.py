@@ -365,6 +365,17 @@ def test_nothing_is_tried_where_nothing_is_allowed(climb, problem):
     assert result.score == result.start_score == scores.total([()] * 4)
 
 
+@every_climb
+@pytest.mark.parametrize(("gain", "edges"), [(1.1e-7, [(0,)]), (0.9e-7, [()])])
+def test_gains_count_from_a_billionth_of_the_score(climb, gain, edges):
+    # Two columns that say nothing, a graph prior that gives -100 in all, and one dearer edge.
+    scores = LocalScores(
+        CategoricalData.from_codes(np.zeros((2, 5), np.uint8), [1, 1]), BDeu(), 1.0,
+        lambda child, parents: gain * (child == 1 and parents == (0,)) - 50.0,
+    )
+    assert climb(scores, DAG(2), Constraints.none(2), rng()).parents[1:] == edges
+
+
 # Forbidden graphs
 
 

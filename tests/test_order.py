@@ -55,11 +55,11 @@ def final_order(monkeypatch):
 def some_constraints(seed, n):
     labels = range(n)
     generator = rng(seed)
-    required = [(0, n - 1)] if seed % 2 else [(n - 1, 1), (1, 0)]
+    required = [(0, n - 1), (3, n - 1), (0, 2)] if seed % 2 else [(n - 1, 1), (1, 0)]
     tiers = [[n - 1], [*range(n - 1)]] if seed % 2 == 0 else [[0], [1, n - 1]]
     return Constraints.from_names(
         labels, required_edges=required, tiers=tiers,
-        forbidden_edges=[(2, 1)], max_parents=int(generator.integers(1, 4)),
+        forbidden_edges=[(2, 1)], max_parents=int(generator.integers(1 + seed % 2, 4)),
     )
 
 
@@ -87,6 +87,25 @@ def test_grown_and_shrunk_parents_are_those_of_the_slow_twin(kind, score, proble
                 assert local == pytest.approx(twin.local(child, parents), rel=1e-9, abs=1e-9)
                 assert required <= set(parents) <= set(permitted)
                 assert len(parents) <= constraints.max_parents
+
+
+def rugged(child, parents):
+    """A score of every family by chance, so that what grew first is often in the way later."""
+    return float(rng(hash((child, parents)) % 2**32).normal() * 20 + 10 * len(parents))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rugged_scores_grow_and_shrink_as_the_slow_twin_does(seed, problem, twins):
+    scores, twin = problem(seed, 7, 20, log_prior=rugged)
+    constraints = Constraints.none(7)
+    for child in range(7):
+        tree = GrowShrinkTree(child, scores, constraints)
+        for permitted in range(2**7):
+            if not permitted >> child & 1:
+                local, parents = tree.best(permitted)
+                among = [v for v in range(7) if permitted >> v & 1]
+                assert set(parents) == twins.grow_and_shrink(twin, child, among, constraints)
+                assert local == pytest.approx(twin.local(child, parents), rel=1e-9)
 
 
 def test_asking_again_counts_nothing(problem):
@@ -210,6 +229,17 @@ def test_nothing_allowed_gives_the_required_edges_alone(problem):
     constraints = Constraints(required, required, 3)
     result = search_orders(scores, empty_start(constraints), constraints, rng())
     assert result.parents == [(2,), (), (), ()]
+
+
+@pytest.mark.parametrize(("gain", "edges"), [(1e-5, [(0,)]), (1e-9, [()])])
+def test_gains_count_from_a_billionth_of_the_score(gain, edges):
+    scores = LocalScores(
+        CategoricalData.from_codes(np.zeros((2, 5), np.uint8), [1, 1]), BDeu(), 1.0,
+        lambda child, parents: gain * (child == 1 and parents == (0,)) - 50.0,
+    )
+    for seed in range(4):
+        result = search_orders(scores, DAG(2), Constraints.none(2), rng(seed))
+        assert result.parents[1:] == edges
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -106,6 +106,17 @@ def test_threads_and_processes_change_nothing(name, backend, n_jobs, problem):
     assert outcome(run(name, together, n_restarts=5, n_jobs=2)) == expected
 
 
+@every_search
+def test_forgetting_scores_changes_nothing(name, make_table):
+    codes, cardinalities, weights = make_table(rng(6), 6, 60, "whole")
+    data = CategoricalData.from_codes(codes, cardinalities, weights)
+    found = [
+        outcome(run(name, LocalScores(data, BDeu(), 1.0, memory=memory), n_restarts=3, n_jobs=2))
+        for memory in (2**20, 2000, 0)
+    ]
+    assert found[0] == found[1] == found[2]
+
+
 def test_the_best_run_has_the_highest_score(problem):
     scores, _ = problem(4, n_rows=200)
     runs = run("first_ascent", scores, n_restarts=12)
@@ -204,7 +215,7 @@ def test_initial_graphs_by_name(problem):
 
 @every_search
 def test_the_bic_start_is_the_bic_optimum_of_the_same_search(name, problem, twins):
-    prior = read_graph_prior(0.5, LABELS)
+    prior = read_graph_prior(6.0, LABELS)
     scores, _ = problem(5, "plain", "bdeu", prior, n_rows=200)
     bic, twin = problem(5, "plain", "bic", prior, n_rows=200)
     constraints = Constraints.from_names(
@@ -220,6 +231,7 @@ def test_the_bic_start_is_the_bic_optimum_of_the_same_search(name, problem, twin
         bic, DAG.from_adjacency(constraints.required), constraints, rng(), None
     )
     assert found.parents == dag.all_parents()
+    assert len(graph) > 1
 
 
 def test_greedy_search_for_bic_makes_no_move_from_its_own_optimum(problem):
