@@ -10,10 +10,19 @@ import numpy as np
 
 from skbn.constraints import Constraints
 from skbn.graph import DAG, Move
-from skbn.local_scores import LocalScores
+from skbn.local_scores import FORBIDDEN, LocalScores
 
 # Differences up to this fraction of the score are float noise, which must not decide a search.
 TIE = 1e-9
+
+
+def comparable(scores: np.ndarray | float) -> np.ndarray:
+    """Local scores whose differences are never NaN: `FORBIDDEN` for -inf.
+
+    Families are forbidden by the graph prior or by an infinite penalty. Of two forbidden graphs the
+    one with fewer such families is better, so a search that starts from one finds its way out.
+    """
+    return np.maximum(scores, FORBIDDEN)
 
 
 class Step(NamedTuple):
@@ -59,12 +68,26 @@ class _Climb:
         self.history: list[Step] = []
         for child in range(n):
             self._rescore(child)
-        self.start_score = self.score = math.fsum(self.local)
+        self.start_score = self.score
 
     def _rescore(self, child: int) -> None:
         row = self.scores.toggled(child, self.dag.parents(child))
         self.local[child] = row[child]
+        row = comparable(row)
         self.gains[:, child] = row - row[child]
+
+    @property
+    def score(self) -> float:
+        return math.fsum(self.local)
+
+    @property
+    def level(self) -> float:
+        """The score to compare with, finite also where the graph is forbidden."""
+        return math.fsum(comparable(self.local))
+
+    @property
+    def noise(self) -> float:
+        return TIE * abs(self.level)
 
     def move_gains(self) -> tuple[np.ndarray, np.ndarray]:
         """Change of score by adding or deleting, and by reversing, each edge; -inf if not valid."""
@@ -80,17 +103,19 @@ class _Climb:
         self._rescore(move.child)
         if move.kind == "reverse":
             self._rescore(move.parent)
-        self.score = math.fsum(self.local)
         self.history.append(Step(move, self.score))
 
     def draw_best(
         self, toggles: np.ndarray, reversals: np.ndarray, rng: np.random.Generator
     ) -> tuple[Move | None, float]:
-        """One of the best moves, at random among ties, and the best gain."""
+        """One of the best moves, at random among ties, and the best gain.
+
+        No move if there is none or if all lead from a permitted graph to a forbidden one.
+        """
         best = max(toggles.max(), reversals.max())
-        if best == -np.inf:
+        if best <= FORBIDDEN / 2:
             return None, best
-        least = best - TIE * abs(self.score)
+        least = best - self.noise
         tied = [*zip(*np.nonzero(toggles >= least), strict=True)]
         n_toggles = len(tied)
         tied += [*zip(*np.nonzero(reversals >= least), strict=True)]
@@ -117,7 +142,7 @@ def climb_greedily(
     climb = _Climb(scores, start, constraints)
     while max_iter is None or len(climb.history) < max_iter:
         move, gain = climb.draw_best(*climb.move_gains(), rng)
-        if move is None or gain <= TIE * abs(climb.score):
+        if move is None or gain <= climb.noise:
             break
         climb.make(move)
     return climb.result()
@@ -139,10 +164,13 @@ def climb_first_ascent(
     start_score = score = math.fsum(local)
     history: list[Step] = []
     while max_iter is None or len(history) < max_iter:
+        noise = TIE * abs(math.fsum(comparable(local)))
         for move in _shuffled_moves(dag, constraints, rng):
             changed = {child: scores.local(child, parents) for child, parents in _after(dag, move)}
-            gain = math.fsum(new - local[child] for child, new in changed.items())
-            if gain > TIE * abs(score):
+            gain = math.fsum(
+                comparable(new) - comparable(local[child]) for child, new in changed.items()
+            )
+            if gain > noise:
                 break
         else:
             break
@@ -203,23 +231,23 @@ def climb_with_tabu(
     """
     climb = _Climb(scores, start, constraints)
     tabu: deque[Move] = deque(maxlen=tabu_length)
-    best = climb.result()
-    n_best = 0
+    best, best_level, n_best = climb.result(), climb.level, 0
     while len(climb.history) - n_best < patience:
         if max_iter is not None and len(climb.history) >= max_iter:
             break
         toggles, reversals = climb.move_gains()
-        needed = best.score + TIE * abs(best.score) - climb.score
-        for kind, a, b in tabu:
-            matrix = reversals if kind == "reverse" else toggles
-            if matrix[a, b] <= needed:
+        record = best_level + TIE * abs(best_level)
+        for move in tabu:
+            matrix = reversals if move.kind == "reverse" else toggles
+            _, a, b = move
+            # After other moves between, the toggle of a -> b may be another one than this.
+            if climb.dag.is_valid(move) and matrix[a, b] <= record - climb.level:
                 matrix[a, b] = -np.inf
         move, _ = climb.draw_best(toggles, reversals, rng)
         if move is None:
             break
         climb.make(move)
         tabu.append(move.inverse)
-        if climb.score > best.score + TIE * abs(best.score):
-            best = climb.result()
-            n_best = len(climb.history)
+        if climb.level > record:
+            best, best_level, n_best = climb.result(), climb.level, len(climb.history)
     return replace(best, history=climb.history[:n_best])

@@ -71,7 +71,7 @@ class Constraints:
         try:
             DAG.from_adjacency(required)
         except CycleError as error:
-            raise CycleError(error.cycle, labels) from None
+            raise CycleError(error.cycle, labels, "the graph of required_edges") from None
         crowded = np.flatnonzero(required.sum(axis=0) > plain.max_parents)
         if len(crowded):
             child = crowded[0]
@@ -132,9 +132,12 @@ def edge_matrix(
 ) -> np.ndarray:
     """Adjacency matrix of (parent, child) names; `name` is the parameter they came from."""
     matrix = np.zeros((len(index), len(index)), dtype=bool)
+    if edges is not None and not isinstance(edges, Iterable):
+        edges = (edges,)
     for edge in () if edges is None else edges:
         try:
-            parent, child = () if isinstance(edge, str) else edge
+            # Text of two letters would unpack as well, and a set in any order.
+            parent, child = () if isinstance(edge, (str, set, frozenset)) else edge
         except (TypeError, ValueError):
             raise ValueError(
                 f"{name} must hold (parent, child) pairs of column names, got {edge!r}."
@@ -161,12 +164,16 @@ def _against_tiers(
     tiers: Iterable[Iterable[Hashable]] | None, index: dict[Hashable, int]
 ) -> np.ndarray:
     tier_of = np.full(len(index), -1)
+    if tiers is not None and not isinstance(tiers, Iterable):
+        tiers = (tiers,)
     for tier, group in enumerate(() if tiers is None else tiers):
         if isinstance(group, str):
             raise ValueError(
                 f"tiers must hold groups of column names, got the string {group!r}. "
                 f"Write [{group!r}]."
             )
+        if not isinstance(group, Iterable):
+            raise ValueError(f"tiers must hold groups of column names, got {group!r}.")
         for label in group:
             column = position(label, index, "tiers")
             if tier_of[column] >= 0:

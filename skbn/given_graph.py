@@ -44,7 +44,7 @@ def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -
     try:
         return DAG.from_adjacency(adjacency)
     except CycleError as error:
-        raise CycleError(error.cycle, labels) from None
+        raise CycleError(error.cycle, labels, name) from None
 
 
 def labels_of(graph: object) -> list[Hashable]:
@@ -73,7 +73,7 @@ def _adjacency(graph: object, index: dict[Hashable, int], name: str) -> np.ndarr
             raise TypeError(f"{name} is an undirected graph. Pass a networkx.DiGraph.")
         for node in graph.nodes:
             position(node, index, name)
-        return edge_matrix(graph.edges, index, name)
+        return edge_matrix(graph.edges(), index, name)
     if hasattr(graph, "labels") and hasattr(graph, "edges"):
         return edge_matrix(graph.edges, index, name)
     if hasattr(graph, "columns") and hasattr(graph, "index"):

@@ -168,11 +168,13 @@ class CycleError(ValueError):
         The variables along the cycle, the first one repeated at the end.
     """
 
-    def __init__(self, cycle: Sequence[int], names: Sequence | None = None) -> None:
+    def __init__(
+        self, cycle: Sequence[int], names: Sequence | None = None, what: str = "this one"
+    ) -> None:
         self.cycle = list(cycle)
         shown = self.cycle if names is None else [names[i] for i in self.cycle]
         super().__init__(
-            "The graph of a Bayesian network has no directed cycle, but this one has "
+            f"The graph of a Bayesian network has no directed cycle, but {what} has "
             f"{' -> '.join(map(repr, shown))}. Remove or turn one of these edges."
         )
 

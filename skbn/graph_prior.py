@@ -42,7 +42,13 @@ def read_graph_prior(
     if graph_prior is None:
         return None
     if isinstance(graph_prior, Real):
-        return EdgePenalty(float(graph_prior))
+        penalty = float(graph_prior)
+        if not 0 <= penalty < math.inf:
+            raise ValueError(
+                f"graph_prior, as the cost of an edge in nats, must be a number >= 0 and finite, "
+                f"got {graph_prior!r}. Forbid edges with forbidden_edges or max_parents."
+            )
+        return EdgePenalty(penalty)
 
     def log_prior(child: int, parents: tuple[int, ...]) -> float:
         value = float(graph_prior(labels[child], tuple(labels[p] for p in parents)))

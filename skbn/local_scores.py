@@ -13,6 +13,9 @@ from skbn.packs import PackLevels
 from skbn.scores import Family, Score, terms_of
 from skbn.term_tables import TermTables
 
+# Scores below this are -inf, so that sums of finite ones stay finite.
+FORBIDDEN = -1e300
+
 
 class _Memory:
     """A dictionary that forgets everything when it would grow beyond so many bytes."""
@@ -141,15 +144,23 @@ class LocalScores:
         """
         self.n_evaluations += len(changes)
         native = self.data.has_whole_weights and getattr(self.score, "tabulated", False)
-        if native and self.log_prior is None:
-            return self._evaluate_natively(child, parents, changes)
-        families = [_toggle(child, parents, change) for change in changes.tolist()]
+        families = [] if native and self.log_prior is None else [
+            tuple(sorted(_toggle(child, parents, change))) for change in changes.tolist()
+        ]
         if native:
             scores = self._evaluate_natively(child, parents, changes)
         else:
             scores = np.array([self._evaluate_counts(child, family) for family in families])
         if self.log_prior is not None:
-            scores += [self.log_prior(child, tuple(sorted(family))) for family in families]
+            scores += [self.log_prior(child, family) for family in families]
+        wrong = np.flatnonzero(~(scores < np.inf))
+        if len(wrong):
+            family = sorted(_toggle(child, parents, int(changes[wrong[0]])))
+            raise ValueError(
+                f"{self.score!r} gave {scores[wrong[0]]} for variable {child} with parents "
+                f"{family}. A score is a number of nats, or -inf where a family may not be."
+            )
+        scores[scores < FORBIDDEN] = -np.inf
         return scores
 
     def _evaluate_counts(self, child: int, parents: tuple[int, ...]) -> float:

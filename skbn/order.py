@@ -1,10 +1,11 @@
 """Search over orders of the variables: every variable's best place, again and again."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
-from skbn.climbing import TIE, SearchResult
+from skbn.climbing import TIE, SearchResult, comparable
 from skbn.constraints import Constraints
 from skbn.graph import DAG
 from skbn.local_scores import LocalScores
@@ -41,7 +42,7 @@ class GrowShrinkTree:
         self._root = self._make_node(self._required)
 
     def _make_node(self, parents: tuple[int, ...]) -> _Node:
-        row = self._scores.toggled(self.child, parents)
+        row = comparable(self._scores.toggled(self.child, parents))
         score = float(row[self.child])
         candidates: list[int] = []
         if len(parents) < self._max_parents:
@@ -71,7 +72,7 @@ class GrowShrinkTree:
 
     def _shrink(self, parents: tuple[int, ...]) -> tuple[float, tuple[int, ...]]:
         while True:
-            row = self._scores.toggled(self.child, parents)
+            row = comparable(self._scores.toggled(self.child, parents))
             score = float(row[self.child])
             removable = [p for p in parents if p not in self._required]
             if not removable:
@@ -110,7 +111,8 @@ def search_orders(
     """
     trees = [GrowShrinkTree(v, scores, constraints) for v in range(start.n_variables)]
     order = random_topological_order(start, rng)
-    start_score = total = _order_score(trees, order)
+    start_score = scores.total(_order_parents(trees, order))
+    total = _order_score(trees, order)
     sweeps = 0
     improved = True
     while improved and (max_iter is None or sweeps < max_iter):
@@ -121,21 +123,30 @@ def search_orders(
             order, gain = _place(trees, order, variable, constraints, noise, rng)
             if gain > noise:
                 improved = True
-                total += gain
-    parents = [()] * start.n_variables
-    permitted = 0
-    for variable in order:
-        parents[variable] = tuple(sorted(trees[variable].best(permitted)[1]))
-        permitted |= 1 << variable
+                total = _order_score(trees, order)
+    parents = _order_parents(trees, order)
     return SearchResult(parents, scores.total(parents), start_score)
 
 
-def _order_score(trees: list[GrowShrinkTree], order: list[int]) -> float:
-    permitted, local = 0, []
+def _order_families(
+    trees: list[GrowShrinkTree], order: list[int]
+) -> Iterator[tuple[float, tuple[int, ...]]]:
+    """Local score and parents of every variable, in the order."""
+    permitted = 0
     for variable in order:
-        local.append(trees[variable].best(permitted)[0])
+        yield trees[variable].best(permitted)
         permitted |= 1 << variable
-    return math.fsum(local)
+
+
+def _order_score(trees: list[GrowShrinkTree], order: list[int]) -> float:
+    return math.fsum(score for score, _ in _order_families(trees, order))
+
+
+def _order_parents(trees: list[GrowShrinkTree], order: list[int]) -> list[tuple[int, ...]]:
+    parents = [()] * len(order)
+    for variable, (_, found) in zip(order, _order_families(trees, order), strict=True):
+        parents[variable] = tuple(sorted(found))
+    return parents
 
 
 def _place(

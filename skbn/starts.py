@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable
 
 import numpy as np
+from scipy.sparse import csr_array
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from skbn.constraints import Constraints
@@ -93,7 +94,8 @@ def tree_start(data: CategoricalData, constraints: Constraints) -> DAG:
     # Symmetric but for rounding; weights below zero, since scipy's tree is the smallest one.
     weights = -np.triu(np.maximum(information, information.T), k=1)
     weights[weights > -1e-9 * data.n_samples] = 0.0
-    tree = minimum_spanning_tree(weights).tocsr()
+    # Sparse, since of a dense matrix scipy takes all entries within 1e-8 of 0 for no edge.
+    tree = minimum_spanning_tree(csr_array(weights)).tocsr()
     tree = tree + tree.T
 
     dag = empty_start(constraints)
