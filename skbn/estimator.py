@@ -6,7 +6,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_random_state, check_scalar, column_or_1d
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -18,10 +18,10 @@ from skbn.encoding import Table, apply_categories, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.local_scores import LocalScores
 from skbn.network import BayesianNetwork
-from skbn.reading import append_variable, read_table
+from skbn.reading import append_variable, open_target, read_table
 from skbn.scores import SCORES, as_score
-from skbn.search import SEARCHES, SearchRuns, run_search
-from skbn.templates import ColumnTemplate, TableTemplate
+from skbn.search import SEARCHES, SearchRuns, as_search, run_search
+from skbn.templates import ColumnTemplate, TableTemplate, common_type
 
 
 class HistoryStep(NamedTuple):
@@ -282,7 +282,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_features)
-            Equally probable states: the first.
+            Equally probable states: the first. Columns of several types make an array of objects.
         """
         probabilities = self.predict_proba(X)
         if self._y_template is not None:
@@ -291,10 +291,9 @@ class BayesNetStructureEstimator(BaseEstimator):
             levels[p.argmax(axis=1)]
             for levels, p in zip(self.categories_, probabilities, strict=True)
         ]
-        kinds = {column.dtype.kind for column in states}
         # numpy would make text of the numbers beside a column of text.
-        dtype = None if len(kinds) == 1 or kinds <= set("iuf") else object
-        return np.stack(states, axis=1) if dtype is None else _stack_objects(states)
+        dtype = common_type(self._x_template.dtype, self.categories_)
+        return np.stack([column.astype(dtype) for column in states], axis=1)
 
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the network.
@@ -310,7 +309,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         y : the kind of column that `fit` got, of shape (n_samples,)
             Only if the network was fitted with y.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "network_")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         codes = self.network_.sample_codes(int(n_samples), check_random_state(random_state))
         if self._y_template is None:
@@ -342,8 +341,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         """y as one column with as many rows as X."""
         if y is None:
             return None
-        if not hasattr(y, "name") or getattr(y, "ndim", 1) != 1:
-            y = column_or_1d(y, warn=True)
+        y = open_target(y)
         if len(y) != table.shape[0]:
             raise ValueError(f"X has {table.shape[0]} rows, but y has {len(y)}.")
         return y
@@ -358,9 +356,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         )
         score = as_score(self.score_type)
         scores = LocalScores(data, score, self.ess, read_graph_prior(self.graph_prior, labels))
-        search = SEARCHES[self.search] if isinstance(self.search, str) else self.search
         runs = run_search(
-            search,
+            as_search(self.search),
             scores,
             constraints,
             self.init,
@@ -376,7 +373,7 @@ class BayesNetStructureEstimator(BaseEstimator):
 
     def _read_codes(self, X, y=None) -> np.ndarray:
         """Codes (n_variables, n_samples) of a table to predict; y is 0 where it is not given."""
-        check_is_fitted(self)
+        check_is_fitted(self, "network_")
         if y is not None and self._y_template is None:
             raise ValueError("y came to a network that was fitted without y. Fit it with y.")
         table = self._open(X, reset=False)
@@ -396,13 +393,6 @@ def _named_history(run: SearchResult, labels: list[Hashable]) -> list[HistorySte
         HistoryStep(move.kind, labels[move.parent], labels[move.child], score)
         for move, score in run.history
     ]
-
-
-def _stack_objects(columns: list[np.ndarray]) -> np.ndarray:
-    stacked = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for place, column in enumerate(columns):
-        stacked[:, place] = column
-    return stacked
 
 
 def _few(labels: list[Hashable]) -> str:
