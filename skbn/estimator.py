@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbn.climbing import SearchResult
 from skbn.columns import apply_column
@@ -18,7 +18,7 @@ from skbn.encoding import Table, apply_categories, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.local_scores import LocalScores
 from skbn.network import BayesianNetwork
-from skbn.reading import append_variable, open_target, read_table
+from skbn.reading import append_variable, check_weights, open_target, read_table
 from skbn.scores import SCORES, as_score
 from skbn.search import SEARCHES, SearchRuns, as_search, run_search
 from skbn.templates import ColumnTemplate, TableTemplate, common_type
@@ -257,9 +257,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         """
         log_prob = self.score_samples(X, y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, log_prob, dtype=np.float64, ensure_non_negative=True
-            )
+            sample_weight = check_weights(sample_weight, len(log_prob))
         return float(np.average(log_prob, weights=sample_weight))
 
     def predict_proba(self, X):

@@ -111,6 +111,13 @@ def _read_weights(
     """Weights above zero, and the mask of their rows; None where all rows are meant."""
     if sample_weight is None:
         return None, None
+    weights = check_weights(sample_weight, n_rows)
+    rows = weights > 0
+    return (weights, None) if rows.all() else (weights[rows], rows)
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Weights as floats of which none is negative or infinite, nor their sum, nor all zero."""
     weights = _check_sample_weight(
         sample_weight, np.empty(n_rows), dtype=np.float64, ensure_non_negative=True
     )
@@ -118,5 +125,4 @@ def _read_weights(
         total = weights.sum()
     if np.isinf(total):
         raise ValueError("The sum of sample_weight is too large for a float. Divide the weights.")
-    rows = weights > 0
-    return (weights, None) if rows.all() else (weights[rows], rows)
+    return weights
