@@ -4,6 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from skbn.special import float_of
+
 
 def _runs(cardinalities: list[int], most_states: int) -> tuple[list[int], list[int]]:
     """Joint states and first variable of each pack."""
@@ -74,7 +76,7 @@ class PackLevels:
 
     def cheapest(self, n_base: int) -> Packs:
         """The packs that are counted fastest with `n_base` cells per joint state."""
-        n_rows = self._codes.shape[1]
+        n_rows, n_base = self._codes.shape[1], float_of(n_base)
         costs = [
             n_packs * n_rows * self._ROW + n_states * n_base * self._CELL
             for n_packs, n_states in self._sizes

@@ -172,6 +172,29 @@ def test_weights_and_levels():
     assert structure_score(X.astype({"a": dtype}), EDGES) == declared
 
 
+@pytest.mark.parametrize("n_columns", [40, 345, 420])
+def test_more_parent_configurations_than_any_float(n_columns):
+    # Every row has a parent configuration of its own: each is worth ln(1/r), whatever the ess.
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 8, size=(12, n_columns))
+    X[:8] = np.arange(8)[:, None]
+    parents = [(f"x{j}", "x0") for j in range(1, n_columns)]
+    alone = structure_score(X, [])
+    column = structure_score(X[:, :1], [])
+    expected = alone - column + 12 * math.log(1 / 8)
+    assert structure_score(X, parents) == pytest.approx(expected, rel=1e-12)
+    assert structure_score(X, parents, score_type="loglik") == pytest.approx(
+        structure_score(X, [], score_type="loglik")
+        - structure_score(X[:, :1], [], score_type="loglik"), rel=1e-12)
+    estimator = BayesNetStructureEstimator(init=parents, max_iter=1).fit(X)
+    assert np.isfinite(estimator.score_samples(X)).all()
+    np.testing.assert_allclose(estimator.predict_proba(X)[0].sum(axis=1), 1.0)
+    penalised = structure_score(X, parents, score_type="bic")
+    assert penalised < -1e30
+    greedy = BayesNetStructureEstimator(score_type="bic", init=parents[:20]).fit(X)
+    assert len(greedy.network_.parents("x0")) < 3
+
+
 class Doubled(BDeu):
     """BDeu twice: a user's own score, evaluated without tables."""
 
