@@ -1,7 +1,7 @@
 """Structure learning of discrete Bayesian networks, for scikit-learn."""
 
 try:
-    from skbn import _counting  # noqa: F401
+    from skbn import _counting, _subsets  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
@@ -9,10 +9,13 @@ except ImportError as error:
         f"and start Python again. The original error was: {error}"
     ) from error
 
+from skbn.analytic_ess import AnalyticESS, analytic_ess
 from skbn.classifier import BayesNetClassifier
+from skbn.equivalence import structural_hamming_distance
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.scores import Family, Score
 from skbn.search import (
+    ExactSearch,
     FirstAscentSearch,
     GreedySearch,
     OrderSearch,
@@ -24,14 +27,18 @@ from skbn.structure_score import structure_score
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "AnalyticESS",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
+    "ExactSearch",
     "Family",
     "FirstAscentSearch",
     "GreedySearch",
     "OrderSearch",
     "Score",
     "TabuSearch",
+    "analytic_ess",
     "full_graph",
+    "structural_hamming_distance",
     "structure_score",
 ]

@@ -19,13 +19,15 @@ ctypedef fused code_t:
 
 # Tables up to this many cells are used whatever the number of rows (they stay in the L2 cache).
 cdef int64_t SMALL_TABLE = 65536
+# Cells are numbered by 32-bit integers.
+cdef int64_t LARGEST_TABLE = 2147483647
 # Up to this many parent configurations are numbered whether they occur or not.
 cdef int64_t FEW = 256
 
 
 cdef int64_t dense_limit(int64_t n_rows) noexcept nogil:
     """Largest table that is indexed directly: a few cells per row."""
-    return max(SMALL_TABLE, 4 * n_rows)
+    return min(max(SMALL_TABLE, 4 * n_rows), LARGEST_TABLE)
 
 
 cdef int64_t refine(
@@ -336,7 +338,7 @@ def sum_families(
         sum f(N_jk) - sum g(N_j), over counts that the tables know.
     unknown_owners, unknown_counts : out
         The other counts: owner 2k for a cell of candidate k, 2k + 1 for a parent configuration.
-        They must hold 2 * n_candidates * (total weight // known) entries.
+        They must hold 2 * n_candidates * min(n_rows, total weight // known) entries.
 
     Returns
     -------

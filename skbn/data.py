@@ -9,6 +9,8 @@ from skbn._counting import joint_labels
 
 # Whole weights are counted as 32-bit integers below this total, as floats from it on.
 _WHOLE_TOTAL = 2**31
+# N ln N, which scores add up, must stay far below the largest float.
+_LARGEST_TOTAL = 1e300
 
 
 def smallest_code_type(n_states: int) -> np.dtype:
@@ -52,6 +54,12 @@ class CategoricalData:
 
         Rows of weight zero are dropped. Fractional weights are sorted, so that sums over rows do
         not depend on the order in which the rows came.
+
+        Raises
+        ------
+        ValueError
+            When no row of weight above zero is left, when there are 2**31 rows or more, and when
+            the weights sum to more than 1e300.
         """
         cardinalities = np.asarray(cardinalities, dtype=np.int64)
         codes = np.ascontiguousarray(codes)
@@ -68,7 +76,18 @@ class CategoricalData:
                 codes, weights = np.ascontiguousarray(codes[:, weights > 0]), weights[weights > 0]
             if (weights == 1.0).all():
                 weights = None
-        n_samples = float(codes.shape[1] if weights is None else np.sort(weights).sum())
+        if codes.shape[1] == 0:
+            raise ValueError(
+                "There is nothing to count: no row, or none whose weight is above zero. Pass at "
+                "least one row with a sample_weight above zero."
+            )
+        with np.errstate(over="ignore"):
+            n_samples = float(codes.shape[1] if weights is None else np.sort(weights).sum())
+        if n_samples > _LARGEST_TOTAL:
+            raise ValueError(
+                f"sample_weight sums to {n_samples:g}, and at most {_LARGEST_TOTAL:g} can be "
+                "counted. Divide the weights by a constant."
+            )
         if weights is not None:
             if n_samples < _WHOLE_TOTAL and (weights == np.floor(weights)).all():
                 weights = weights.astype(np.int32)

@@ -13,14 +13,15 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skbn.climbing import SearchResult
 from skbn.columns import apply_column
 from skbn.constraints import Constraints
+from skbn.coordinate_ascent import Ascent, ascend, fixed_graph_ess
 from skbn.data import CategoricalData
 from skbn.encoding import Table, apply_categories, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.local_scores import LocalScores
 from skbn.network import BayesianNetwork
 from skbn.reading import append_variable, check_weights, open_target, read_table
-from skbn.scores import SCORES, as_score
-from skbn.search import SEARCHES, SearchRuns, as_search, run_search
+from skbn.scores import SCORES, Score, as_score
+from skbn.search import SEARCHES, SearchRuns, as_search, draw_seeds, run_search
 from skbn.templates import ColumnTemplate, TableTemplate, common_type
 
 
@@ -38,12 +39,15 @@ class BayesNetStructureEstimator(BaseEstimator):
 
     Parameters
     ----------
-    score_type : {"bdeu", "loglik", "bic", "aic", "mdl", "k2"} or score object, default="bdeu"
+    score_type : {"bdeu", "loglik", "bic", "aic", "mdl", "k2", "bds", "bdj", "fnml", "qnml"} or \
+            score object, default="bdeu"
         What the search maximises; see `skbn.scores`. An object with the methods of
         `skbn.Score` is a score of your own.
-    ess : float, default=1.0
+    ess : float, "analytic" or "marginal_likelihood", default=1.0
         Equivalent sample size of the Dirichlet prior, in rows: it enters the scores that have
-        one, and the parameters unless `parameter_ess` is given.
+        one, and the parameters unless `parameter_ess` is given. "analytic" chooses it together
+        with the graph, by coordinate ascent from the optimum of BIC with the estimate of Steck
+        (2008, Eq. 18); "marginal_likelihood" likewise, with the maximum of p(D | ess, G).
     search : {"greedy", "first_ascent", "tabu", "order"} or search object, default="greedy"
         How graphs are searched. An object, such as ``TabuSearch(tabu_length=20)``, has parameters
         of its own.
@@ -88,7 +92,9 @@ class BayesNetStructureEstimator(BaseEstimator):
     classes_ : ndarray
         The levels of y, if there was one.
     ess_ : float
-        The equivalent sample size used.
+        The equivalent sample size of the score.
+    ess_history_ : list of float
+        The equivalent sample sizes on the way to it.
     structure_score_ : float
         Score of the graph, log graph prior included, in nats.
     history_ : list of HistoryStep
@@ -125,7 +131,10 @@ class BayesNetStructureEstimator(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "score_type": [StrOptions(set(SCORES)), HasMethods(["cell_terms", "parent_terms"])],
-        "ess": [Interval(Real, 0, None, closed="neither")],
+        "ess": [
+            Interval(Real, 0, None, closed="neither"),
+            StrOptions({"analytic", "marginal_likelihood"}),
+        ],
         "search": [StrOptions(set(SEARCHES)), HasMethods(["search"])],
         "init": "no_validation",
         "n_restarts": [Interval(Integral, 0, None, closed="left")],
@@ -200,9 +209,10 @@ class BayesNetStructureEstimator(BaseEstimator):
         y = self._check_y(y, table)
         reading = read_table(table, y, sample_weight, self.categories)
         labels, categories = reading.labels, reading.categories
-        runs = self._search(reading.data, labels)
-        best = runs.best
-        self.ess_ = float(self.ess)
+        found = self._learn(reading.data, labels)
+        runs, best = found.runs, found.runs.best
+        self.ess_ = found.ess
+        self.ess_history_ = found.history
         parameter_ess = self.ess_ if self.parameter_ess is None else float(self.parameter_ess)
         self.network_ = BayesianNetwork.from_data(
             reading.data, best.parents, parameter_ess, labels=labels, categories=categories
@@ -344,7 +354,9 @@ class BayesNetStructureEstimator(BaseEstimator):
             raise ValueError(f"X has {table.shape[0]} rows, but y has {len(y)}.")
         return y
 
-    def _search(self, data: CategoricalData, labels: list[Hashable]) -> SearchRuns:
+    def _learn(self, data: CategoricalData, labels: list[Hashable]) -> Ascent:
+        """The graph, and the ESS if it is to be chosen with it."""
+        score = as_score(self.score_type)
         constraints = Constraints.from_names(
             labels,
             required_edges=self.required_edges,
@@ -352,22 +364,32 @@ class BayesNetStructureEstimator(BaseEstimator):
             tiers=self.tiers,
             max_parents=self.max_parents,
         )
-        score = as_score(self.score_type)
-        scores = LocalScores(data, score, self.ess, read_graph_prior(self.graph_prior, labels))
-        runs = run_search(
-            as_search(self.search),
-            scores,
-            constraints,
-            self.init,
-            labels,
-            check_random_state(self.random_state),
-            n_restarts=self.n_restarts,
-            max_iter=self.max_iter,
-            n_jobs=self.n_jobs,
-            report=_print_run if self.verbose else None,
-        )
-        self.n_evaluations_ = scores.n_evaluations
-        return runs
+        log_prior = read_graph_prior(self.graph_prior, labels)
+        seeds = draw_seeds(check_random_state(self.random_state), self.n_restarts)
+        self.n_evaluations_ = 0
+
+        def search(ess: float, score: Score = score) -> SearchRuns:
+            scores = LocalScores(data, score, ess, log_prior)
+            runs = run_search(
+                as_search(self.search),
+                scores,
+                constraints,
+                self.init,
+                labels,
+                seeds,
+                max_iter=self.max_iter,
+                n_jobs=self.n_jobs,
+                report=_print_run if self.verbose else None,
+            )
+            self.n_evaluations_ += scores.n_evaluations
+            return runs
+
+        if not isinstance(self.ess, str):
+            ess = float(self.ess)
+            return Ascent(ess, search(ess), [ess])
+        if not getattr(score, "uses_ess", True):
+            return fixed_graph_ess(data, self.ess, search(1.0))
+        return ascend(data, self.ess, lambda: search(1.0, SCORES["bic"]), search)
 
     def _read_codes(self, X, y=None) -> np.ndarray:
         """Codes (n_variables, n_samples) of a table to predict; y is 0 where it is not given."""

@@ -47,6 +47,24 @@ def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -
         raise CycleError(error.cycle, labels) from None
 
 
+def labels_of(graph: object) -> list[Hashable]:
+    """The names that a graph itself knows: of its variables, or at least of those with edges.
+
+    The columns of a bare array are numbered.
+    """
+    if hasattr(graph, "edges_"):
+        graph = graph.network_
+    if hasattr(graph, "is_directed"):
+        return list(graph.nodes)
+    if hasattr(graph, "labels") and hasattr(graph, "edges"):
+        return list(graph.labels)
+    if hasattr(graph, "columns") and hasattr(graph, "index"):
+        return list(graph.columns)
+    if isinstance(graph, np.ndarray):
+        return list(range(len(graph)))
+    return list(dict.fromkeys(label for edge in graph for label in edge))
+
+
 def _adjacency(graph: object, index: dict[Hashable, int], name: str) -> np.ndarray:
     if hasattr(graph, "edges_"):
         return edge_matrix(graph.edges_, index, name)

@@ -2,9 +2,26 @@
 
 import math
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
 from numbers import Real
 
 LogPrior = Callable[[int, tuple[int, ...]], float]
+
+
+@dataclass(frozen=True)
+class EdgePenalty:
+    """The log prior -per_edge * (number of edges), family by family.
+
+    Attributes
+    ----------
+    per_edge : float
+        In nats.
+    """
+
+    per_edge: float
+
+    def __call__(self, child: int, parents: tuple[int, ...]) -> float:
+        return -self.per_edge * len(parents)
 
 
 def read_graph_prior(
@@ -25,8 +42,7 @@ def read_graph_prior(
     if graph_prior is None:
         return None
     if isinstance(graph_prior, Real):
-        penalty = float(graph_prior)
-        return lambda child, parents: -penalty * len(parents)
+        return EdgePenalty(float(graph_prior))
 
     def log_prior(child: int, parents: tuple[int, ...]) -> float:
         value = float(graph_prior(labels[child], tuple(labels[p] for p in parents)))

@@ -10,7 +10,7 @@ from skbn._counting import sum_families
 from skbn.counts import count_family
 from skbn.data import CategoricalData
 from skbn.packs import PackLevels
-from skbn.scores import Family, Score
+from skbn.scores import Family, Score, terms_of
 from skbn.term_tables import TermTables
 
 
@@ -56,6 +56,11 @@ class LocalScores:
     memory : int
         Bytes that remembered scores may take; all are forgotten when they would take more.
 
+    Raises
+    ------
+    ValueError
+        For fractional weights under a score that needs whole counts.
+
     Attributes
     ----------
     n_evaluations : int
@@ -70,6 +75,8 @@ class LocalScores:
         log_prior: Callable[[int, tuple[int, ...]], float] | None = None,
         memory: int = 256 * 2**20,
     ) -> None:
+        if getattr(score, "needs_whole_counts", False):
+            _refuse_fractions(data, score)
         self.data = data
         self.score = score
         self.ess = float(ess)
@@ -150,8 +157,8 @@ class LocalScores:
         family = self._family(child, math.prod(self._states(parents)), len(parents))
         family = family._replace(n_observed_parent_states=len(parent_counts))
         return (
-            float(np.sum(self.score.cell_terms(cells, family)))
-            - float(np.sum(self.score.parent_terms(parent_counts, family)))
+            float(np.sum(terms_of(self.score.cell_terms, cells, family)))
+            - float(np.sum(terms_of(self.score.parent_terms, parent_counts, family)))
             + self.score.constant(family)
         )
 
@@ -162,7 +169,7 @@ class LocalScores:
         addresses = np.array([table.addresses for table in tables], dtype=np.uintp)[which]
         known, length = tables[0].n_known, len(tables[0].cells)
         totals = np.zeros(len(changes), dtype=np.int64)
-        n_unknown = 2 * len(changes) * int(self.data.n_samples // known)
+        n_unknown = 2 * len(changes) * min(self.data.n_rows, int(self.data.n_samples // known))
         owners = np.empty(n_unknown, dtype=np.int32)
         counts = np.empty(n_unknown, dtype=np.int64)
         packs = self._packs.cheapest(math.prod(self._states(parents)) * self._cardinalities[child])
@@ -172,16 +179,23 @@ class LocalScores:
             child, np.array(parents, dtype=np.int32), changes,
             addresses, known, length, totals, owners, counts,
         )
+        by_counts = np.array([not table.usable for table in tables])[which]
         if n_unknown:
             owners, counts = owners[:n_unknown], counts[:n_unknown]
             group = 2 * which[owners >> 1] + (owners & 1)
             for g in np.unique(group).tolist():
                 chosen = group == g
-                values = tables[g >> 1].evaluate(counts[chosen], g & 1)
-                np.add.at(totals, owners[chosen] >> 1, -values if g & 1 else values)
+                values, fits = tables[g >> 1].evaluate(counts[chosen], g & 1)
+                places = owners[chosen] >> 1
+                np.add.at(totals, places, -values if g & 1 else values)
+                if not fits.all():
+                    by_counts[places[~fits]] = True
         scales = np.array([table.scale for table in tables])
-        constants = np.array([table.constant for table in tables])
-        return totals / scales[which] + constants[which]
+        constants = np.array([table.constant + table.shift for table in tables])
+        scores = totals / scales[which] + constants[which]
+        for k in by_counts.nonzero()[0].tolist():
+            scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))
+        return scores
 
     def _tables_of_changes(
         self, child: int, parents: tuple[int, ...], changes: np.ndarray
@@ -222,6 +236,18 @@ class LocalScores:
             self.data.n_variables,
             self.data.n_samples,
             self.ess,
+        )
+
+
+def _refuse_fractions(data: CategoricalData, score: Score) -> None:
+    if data.has_whole_weights:
+        return
+    fractional = data.weights[data.weights != np.floor(data.weights)]
+    if len(fractional):
+        raise ValueError(
+            f"The score {type(score).__name__} needs whole counts, as all NML scores do, but with "
+            f"this sample_weight a row counts {fractional[0]:g} times. Pass whole weights, or "
+            "choose a score that takes fractional ones, such as 'bdeu' or 'bic'."
         )
 
 

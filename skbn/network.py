@@ -7,6 +7,7 @@ import numpy as np
 
 from skbn.cpt import CPT
 from skbn.data import CategoricalData, smallest_code_type
+from skbn.equivalence import cpdag_of
 from skbn.graph import CycleError, topological_order
 from skbn.parameters import ConditionalTable, fit_tables
 
@@ -134,6 +135,14 @@ class BayesianNetwork:
         for child, parents in enumerate(self.parent_indices):
             matrix[list(parents), child] = True
         return matrix
+
+    def cpdag(self) -> np.ndarray:
+        """The essential graph, boolean (n_variables, n_variables), row -> column.
+
+        Edges that hold in both directions have one direction in some equivalent graphs and the
+        other in the rest; the data cannot tell them apart.
+        """
+        return cpdag_of(self.adjacency)
 
     def parents(self, x: Hashable) -> list[Hashable]:
         """Labels of the parents of column `x`, in column order."""

@@ -117,8 +117,9 @@ def search_orders(
         improved = False
         sweeps += 1
         for variable in rng.permutation(start.n_variables).tolist():
-            order, gain = _place(trees, order, variable, constraints, TIE * abs(total))
-            if gain > 0:
+            noise = TIE * abs(total)
+            order, gain = _place(trees, order, variable, constraints, noise, rng)
+            if gain > noise:
                 improved = True
                 total += gain
     parents = [()] * start.n_variables
@@ -138,10 +139,18 @@ def _order_score(trees: list[GrowShrinkTree], order: list[int]) -> float:
 
 
 def _place(
-    trees: list[GrowShrinkTree], order: list[int], variable: int, constraints: Constraints,
+    trees: list[GrowShrinkTree],
+    order: list[int],
+    variable: int,
+    constraints: Constraints,
     noise: float,
+    rng: np.random.Generator,
 ) -> tuple[list[int], float]:
-    """Put `variable` at its best position; the new order and how much the score grew."""
+    """Put `variable` at its best position; the new order and how much the score grew.
+
+    One of the positions that tie is drawn at random: orders of equal score differ in where they
+    lead, and a search that always stayed in front would get stuck sooner.
+    """
     here = order.index(variable)
     others = order[:here] + order[here + 1 :]
     bit = 1 << variable
@@ -166,10 +175,8 @@ def _place(
         totals[: np.flatnonzero(needed)[-1] + 1] = -np.inf
     if needing.any():
         totals[np.flatnonzero(needing)[0] + 1 :] = -np.inf
-    best = int(np.argmax(totals))
+    best = int(rng.choice(np.flatnonzero(totals >= totals.max() - noise)))
     gain = float(totals[best] - current)
-    if gain <= noise:
-        return order, 0.0
     return [*others[:best], variable, *others[best:]], gain
 
 

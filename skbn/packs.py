@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbn.special import float_of
-
 
 def _runs(cardinalities: list[int], most_states: int) -> tuple[list[int], list[int]]:
     """Joint states and first variable of each pack."""
@@ -62,8 +60,9 @@ class PackLevels:
 
     # Joint states of a pack: those of one variable, of about three, of about five.
     _MOST_STATES = (1, 27, 256)
-    # What one row and one cell of a table cost, relative to each other.
-    _ROW, _CELL = 0.7, 1.0
+    # What one row and one cell of a table cost, relative to each other; integers, since there may
+    # be more joint states than any float can hold.
+    _ROW, _CELL = 7, 10
 
     def __init__(self, codes: np.ndarray, cardinalities: np.ndarray) -> None:
         self._codes = codes
@@ -76,7 +75,7 @@ class PackLevels:
 
     def cheapest(self, n_base: int) -> Packs:
         """The packs that are counted fastest with `n_base` cells per joint state."""
-        n_rows, n_base = self._codes.shape[1], float_of(n_base)
+        n_rows = self._codes.shape[1]
         costs = [
             n_packs * n_rows * self._ROW + n_states * n_base * self._CELL
             for n_packs, n_states in self._sizes

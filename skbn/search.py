@@ -18,6 +18,7 @@ from skbn.climbing import (
     climb_with_tabu,
 )
 from skbn.constraints import Constraints
+from skbn.exact import exact_search
 from skbn.given_graph import read_graph
 from skbn.graph import DAG
 from skbn.local_scores import LocalScores
@@ -108,11 +109,50 @@ class OrderSearch(BaseEstimator):
         return search_orders(scores, start, constraints, rng, max_iter)
 
 
+class ExactSearch(BaseEstimator):
+    """The best of all graphs, proven, by dynamic programming over subsets of the variables.
+
+    Time and memory double with every column; up to 25 columns are comfortable. Starts, restarts
+    and ``max_iter`` mean nothing to it. Where graphs tie, one with the fewest edges is returned.
+
+    Parameters
+    ----------
+    max_memory : int, default=None
+        Bytes that the search may take; None for the memory that is available. A search that would
+        take more is refused before it starts.
+    n_jobs : int, default=None
+        Threads; the result does not depend on it.
+
+    References
+    ----------
+    T. Silander, P. Myllymaki. A Simple Approach for Finding the Globally Optimal Bayesian Network
+    Structure. UAI 2006.
+    """
+
+    is_exact = True
+
+    def __init__(self, max_memory=None, n_jobs=None):
+        self.max_memory = max_memory
+        self.n_jobs = n_jobs
+
+    def search(self, scores, start, constraints, rng, max_iter=None):
+        found = exact_search(
+            scores,
+            max_parents=constraints.max_parents,
+            allowed=constraints.allowed,
+            required=constraints.required,
+            max_memory=self.max_memory,
+            n_jobs=self.n_jobs,
+        )
+        return SearchResult(found.parents, found.score, scores.total(start.all_parents()))
+
+
 SEARCHES: dict[str, Search] = {
     "greedy": GreedySearch(),
     "first_ascent": FirstAscentSearch(),
     "tabu": TabuSearch(),
     "order": OrderSearch(),
+    "exact": ExactSearch(),
 }
 
 
@@ -158,22 +198,20 @@ def run_search(
     constraints: Constraints,
     init: "str | object",
     labels: Sequence[Hashable],
-    random_state: np.random.RandomState,
+    seeds: Sequence[int],
     *,
-    n_restarts: int = 0,
     max_iter: int | None = None,
     n_jobs: int | None = None,
     report: Callable[[int, SearchResult], None] | None = None,
 ) -> SearchRuns:
-    """Search from the initial graph, and again from as many random graphs as asked.
+    """Search from the initial graph, then from random graphs, one run for each of `seeds`.
 
     Each run has a random generator of its own, so that the runs do not depend on each other, on
-    `n_jobs` or on the backend; the first is the same whatever `n_restarts`. Runs in threads share
-    what they have counted. Constant columns get no edges but those required or given by `init`.
+    `n_jobs` or on the backend. Runs in threads share what they have counted. Constant columns get
+    no edges but those required or given by `init`.
     """
     # Edges at a column of one state change no score, so nothing else would keep a search off them.
     given, constraints = constraints, constraints.isolating(scores.data.cardinalities == 1)
-    seeds = random_state.randint(np.iinfo(np.int32).max, size=1 + n_restarts)
 
     def run(number: int) -> SearchResult:
         rng = np.random.default_rng(seeds[number])
@@ -187,12 +225,17 @@ def run_search(
             report(number, result)
         return result
 
-    if n_restarts == 0:
+    if len(seeds) == 1:
         return SearchRuns([run(0)])
     runs = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(run)(number) for number in range(1 + n_restarts)
+        delayed(run)(number) for number in range(len(seeds))
     )
     return SearchRuns(runs)
+
+
+def draw_seeds(random_state: np.random.RandomState, n_restarts: int) -> list[int]:
+    """Seeds of the runs; the first does not depend on how many there are."""
+    return random_state.randint(np.iinfo(np.int32).max, size=1 + n_restarts).tolist()
 
 
 def make_start(

@@ -8,6 +8,9 @@ from scipy.special import gammaln
 _STIRLING_FROM = 32.0
 # Bernoulli numbers B_2k / (2k (2k - 1)) of the Stirling series, k = 1..6.
 _STIRLING = (1 / 12, -1 / 360, 1 / 1260, -1 / 1680, 1 / 1188, -691 / 360360)
+# Below it floats lose digits.
+_SMALLEST = 1e-300
+_LOG_SMALLEST = math.log(_SMALLEST)
 
 
 def log_of(value: int | float) -> float:
@@ -40,31 +43,44 @@ def log_rising_factorial(counts: np.ndarray, log_alpha: float) -> np.ndarray:
 
     Notes
     -----
-    Below 32 the identity ln G(alpha) = ln G(1 + alpha) - ln alpha takes the pole out. Above it the
-    difference of the two Stirling series is taken term by term with log1p, since ln G(alpha) itself
-    grows so large that a difference of two of them would keep no digits.
+    From alpha = 32 on the difference of the two Stirling series is taken term by term, since
+    ln G(alpha) itself grows so large that a difference of two of them would keep no digits. Below
+    32 the identity ln G(alpha) = ln G(1 + alpha) - ln alpha takes the pole out. A count below 1 may
+    be tiny beside alpha, and the two gamma terms then cancel: the recurrence
+    G(x + 1) = x G(x) moves alpha beyond 32 instead.
     """
     n = np.asarray(counts, dtype=np.float64)
-    if log_alpha < math.log(_STIRLING_FROM):
-        alpha = math.exp(log_alpha)
-        terms = gammaln(n + alpha) + (log_alpha - gammaln(1.0 + alpha))
-        # Where n is tiny beside alpha the two gamma terms cancel, and n = 0 must give exactly 0.
-        return np.where(n == 0, 0.0, terms)
     alpha = math.exp(log_alpha)
-    ratio = np.log1p(n / alpha)
-    return (
-        (alpha - 0.5) * ratio
-        - n
-        + n * (log_alpha + ratio)
-        + (_stirling_remainder(n + alpha) - _stirling_remainder(np.float64(alpha)))
-    )
+    if alpha >= _STIRLING_FROM:
+        return _stirling_difference(n, alpha, log_alpha)
+    terms = np.asarray(gammaln(n + alpha) + (log_alpha - gammaln(1.0 + alpha)))
+    terms[n == 0] = 0.0
+    few = (n > 0) & (n < 1)
+    if few.any():
+        terms[few] = _difference_by_recurrence(n[few], alpha, log_alpha)
+    return terms
 
 
-def _stirling_remainder(x: np.ndarray) -> np.ndarray:
-    """ln G(x) - [(x - 1/2) ln x - x + ln(2 pi) / 2] for x >= 32, to the last digit."""
-    inverse = 1.0 / x
-    square = inverse * inverse
-    total = np.zeros_like(x)
-    for coefficient in reversed(_STIRLING):
-        total = total * square + coefficient
-    return total * inverse
+def _difference_by_recurrence(n: np.ndarray, alpha: float, log_alpha: float) -> np.ndarray:
+    if log_alpha > _LOG_SMALLEST:
+        total = -np.log1p(n / alpha)
+    else:
+        total = -np.logaddexp(0.0, np.log(n) - log_alpha)
+    n_steps = math.ceil(_STIRLING_FROM - alpha)
+    for step in range(1, n_steps):
+        total -= np.log1p(n / (alpha + step))
+    alpha += n_steps
+    return total + _stirling_difference(n, alpha, math.log(alpha))
+
+
+def _stirling_difference(n: np.ndarray, alpha: float, log_alpha: float) -> np.ndarray:
+    """ln G(n + alpha) - ln G(alpha) for alpha >= 32, to the last digits also where n is tiny."""
+    step = n / alpha
+    ratio = np.log1p(step)
+    # alpha ln(1 + n / alpha) - n, as n times a number; the quotient is 1 where step underflows.
+    quotient = np.divide(ratio, step, out=np.ones_like(step), where=step > _SMALLEST)
+    total = n * ((quotient - 1.0) + (log_alpha + ratio)) - 0.5 * ratio
+    for k, coefficient in enumerate(_STIRLING):
+        power = 2 * k + 1
+        total += coefficient * alpha**-power * np.expm1(-power * ratio)
+    return total

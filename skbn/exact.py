@@ -1,0 +1,278 @@
+"""Exact search: the best network over all directed acyclic graphs."""
+
+import math
+import os
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+from joblib import effective_n_jobs
+
+from skbn._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
+from skbn.data import CategoricalData
+from skbn.graph_prior import EdgePenalty, LogPrior
+from skbn.local_scores import LocalScores
+from skbn.parent_sets import ParentRules, as_set, bits
+from skbn.subset_scores import SubsetScores
+from skbn.subset_sums import Signatures
+from skbn.workers import CallGroup, Workers
+
+# Relative to the score of the empty network. Float noise is below 1e-14, and must not decide: a
+# set's last variable must win by more than _TIE. What that can lose along an order of 30 variables
+# is less than _EDGE, what every edge costs so that fewer edges win.
+_TIE = 2e-14
+_EDGE = 2e-12
+# Best local scores are worked out block by block; a block of all children takes the larger of
+# this and twice the numbers themselves, in bytes.
+_BLOCK_MEMORY = 64 * 2**20
+_MAX_TAIL = 24
+# What each product of cardinalities takes in lists.
+_SIGNATURE_BYTES = 500
+# Sets that one native call looks at, so that it stays well below a second.
+_CALL_SETS = 2**22
+_CALLS_PER_BLOCK = 64
+_SETTLED_BITS = 6
+_PADDING = 2**10 + 64
+
+
+class ExactNetwork(NamedTuple):
+    """The best network.
+
+    Attributes
+    ----------
+    parents : list of tuple of int
+        Parents of each variable, ascending.
+    score : float
+        Its score with the graph prior, in nats.
+    """
+
+    parents: list[tuple[int, ...]]
+    score: float
+
+
+def exact_search(
+    scores: LocalScores,
+    *,
+    max_parents: int | None = None,
+    allowed: np.ndarray | None = None,
+    required: np.ndarray | None = None,
+    max_memory: int | None = None,
+    n_jobs: int | None = None,
+    progress: Callable[[float], None] | None = None,
+) -> ExactNetwork:
+    """The best network over all DAGs, by dynamic programming over the subsets of the variables.
+
+    Time and memory double with every further variable. The method is that of Silander and
+    Myllymaki (2006). Where networks tie, one with the fewest edges is returned.
+
+    Parameters
+    ----------
+    scores : LocalScores
+        With the graph prior, if any.
+    max_parents : int or None
+        Largest number of parents of a variable.
+    allowed : ndarray of shape (n_variables, n_variables), bool, or None
+        ``allowed[p, c]`` says that p may be a parent of c; None allows all. The diagonal is not
+        read.
+    required : ndarray of shape (n_variables, n_variables), bool, or None
+        ``required[p, c]`` says that p must be a parent of c.
+    max_memory : int or None
+        Bytes that the search may take; None for the memory that is available.
+    n_jobs : int or None
+        Threads, as joblib counts them. The result does not depend on it.
+    progress : callable or None
+        Called with the fraction that is done, from the calling thread.
+
+    Returns
+    -------
+    ExactNetwork
+
+    Raises
+    ------
+    MemoryError
+        Before anything is allocated, if the search would take more than `max_memory`.
+    ValueError
+        If no network meets the constraints, or families have to be scored one by one and are too
+        many.
+    """
+    n = scores.data.n_variables
+    n_tail = _tail(n)
+    # The rest of the estimate takes its time for very many columns: the least comes first.
+    n_signatures = Signatures(scores.data.cardinalities.tolist()).n
+    least = 8 * 2**n + _search_memory(n, n_tail) + _SIGNATURE_BYTES * n_signatures
+    _refuse_if_too_large(n, least, max_memory)
+    # Variables with few states come first: the counting ends with them.
+    order = np.argsort(scores.data.cardinalities, kind="stable").tolist()
+    rules = _rules(order, max_parents, allowed, required)
+    penalty, prior = _prior(order, scores.log_prior)
+    alone = [scores.local(child, ()) for child in range(n)]
+    scale = math.fsum(abs(value) for value in alone if math.isfinite(value)) or 1.0
+    data = CategoricalData(
+        np.ascontiguousarray(scores.data.codes[order]), scores.data.cardinalities[order],
+        scores.data.weights, scores.data.n_samples,
+    )
+    subsets = SubsetScores(
+        LocalScores(data, scores.score, scores.ess), rules, penalty + _EDGE * scale, prior, order
+    )
+    n_threads = max(1, effective_n_jobs(n_jobs))
+    needed = subsets.memory(n_threads) + _search_memory(n, n_tail)
+    _refuse_if_too_large(n, needed + _SIGNATURE_BYTES * n_signatures, max_memory)
+
+    with Workers(n_threads, progress) as workers:
+        # Typically, counting is most of the work.
+        for group in subsets.tasks():
+            workers.run(group, 0.75 / subsets.n_groups)
+        sinks, best = _best_sinks(subsets, rules, n, n_tail, _TIE * scale, workers, 0.25)
+    if best == -math.inf:
+        raise ValueError(
+            "No acyclic graph meets the constraints: the required edges are not all allowed, form "
+            f"a cycle, or are more than max_parents={max_parents} for some variable."
+        )
+    found = _best_parents(subsets, rules, sinks, _TIE * scale)
+    parents: list[tuple[int, ...]] = [()] * n
+    for child, members in enumerate(found):
+        parents[order[child]] = tuple(sorted(order[b] for b in bits(members)))
+    return ExactNetwork(parents, scores.total(parents))
+
+
+def _rules(
+    order: list[int], max_parents: int | None, allowed: np.ndarray | None,
+    required: np.ndarray | None,
+) -> ParentRules:
+    n = len(order)
+    every = np.ones((n, n), dtype=bool) if allowed is None else np.array(allowed, dtype=bool)
+    needed = np.zeros((n, n), dtype=bool) if required is None else np.array(required, dtype=bool)
+    for name, matrix in (("allowed", every), ("required", needed)):
+        if matrix.shape != (n, n):
+            raise ValueError(f"{name} must have shape {(n, n)}, got {matrix.shape}.")
+    np.fill_diagonal(every, False)
+    every, needed = every[np.ix_(order, order)], needed[np.ix_(order, order)]
+    return ParentRules(
+        [as_set(np.flatnonzero(every[:, child])) for child in range(n)],
+        [as_set(np.flatnonzero(needed[:, child])) for child in range(n)],
+        n - 1 if max_parents is None else min(n - 1, int(max_parents)),
+    )
+
+
+def _prior(
+    order: list[int], log_prior: LogPrior | None
+) -> tuple[float, Callable[[int, int], float] | None]:
+    """The penalty per edge, and the prior in terms of the variables as they are ordered here."""
+    if log_prior is None:
+        return 0.0, None
+    if isinstance(log_prior, EdgePenalty):
+        return log_prior.per_edge, None
+
+    def prior(child: int, parents: int) -> float:
+        return float(log_prior(order[child], tuple(sorted(order[b] for b in bits(parents)))))
+
+    return 0.0, prior
+
+
+def _tail(n: int) -> int:
+    """How many variables the sets of one block range over."""
+    n_tail = min(n, _MAX_TAIL)
+    while n_tail > 1 and 8 * n * 2**n_tail > max(_BLOCK_MEMORY, 16 * 2**n):
+        n_tail -= 1
+    return n_tail
+
+
+def _search_memory(n: int, n_tail: int) -> int:
+    """Bytes of scores and sinks of all sets and of the best local scores of one block."""
+    return 9 * 2**n + 8 * n * (2**n_tail + _PADDING)
+
+
+def _refuse_if_too_large(n: int, needed: int, max_memory: int | None) -> None:
+    limit = _available_memory() if max_memory is None else max_memory
+    if needed > limit:
+        raise MemoryError(
+            f"An exact search over {n} variables takes about {needed} bytes "
+            f"({needed / 1e9:.3g} GB), more than the limit of {limit:.0f} ({limit / 1e9:.3g} GB). "
+            "Use fewer columns, or another search, such as 'greedy' or 'order'."
+        )
+
+
+def _available_memory() -> float:
+    """Bytes of physical memory that are free or can be freed; infinite if nobody knows."""
+    try:
+        with open("/proc/meminfo") as lines:
+            available = next(line for line in lines if line.startswith("MemAvailable:"))
+        return 1024.0 * int(available.split()[1])
+    except (OSError, StopIteration):
+        pass
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def _best_sinks(
+    subsets: SubsetScores, rules: ParentRules, n: int, n_tail: int, tie: float,
+    workers: Workers, share: float,
+) -> tuple[np.ndarray, float]:
+    """The last variable of the best network over every set, and the best score of all."""
+    scores = np.empty(2**n)
+    for start in range(0, 2**n, _CALL_SETS):
+        scores[start : start + _CALL_SETS] = -np.inf
+    scores[0] = 0.0
+    sinks = np.zeros(2**n, dtype=np.uint8)
+    # Rows a power of two apart would push each other out of the caches.
+    best = np.empty((n, 2**n_tail + _PADDING))
+    n_blocks = 2 ** (n - n_tail)
+
+    plus, minus = (np.array(rows, dtype=np.int32) for rows in (subsets.plus, subsets.minus))
+    allowed, required = (np.array(sets, dtype=np.int64) for sets in (rules.allowed, rules.required))
+    edges = np.linspace(0, n_pieces(n_tail), _CALLS_PER_BLOCK + 1, dtype=np.int64).tolist()
+    # Pieces in which the sets of the settled ones grow: by the number of members they share.
+    n_bits = max(0, n_tail - _SETTLED_BITS)
+    layers = [
+        [piece for piece in range(2 ** (n_tail - n_bits)) if piece.bit_count() == size]
+        for size in range(n_tail - n_bits + 1)
+    ]
+
+    def fill(prefix: int, start: int, stop: int) -> None:
+        fill_pieces(
+            subsets.numbers, plus, minus, allowed, required, rules.max_parents,
+            n_tail, prefix, start, stop, best,
+        )
+
+    for prefix in range(n_blocks):
+        outside = [child for child in range(n) if not prefix << n_tail & 1 << child]
+        calls = [
+            partial(fill, prefix, start, stop) for start, stop in pairwise(edges) if start < stop
+        ]
+        workers.run(CallGroup(calls, True), 0.6 * share / n_blocks)
+        calls = [partial(spread_block, best[child], n_tail, child) for child in outside]
+        workers.run(CallGroup(calls, True), 0.3 * share / n_blocks)
+        for layer in layers:
+            calls = [
+                partial(settle_piece, scores, sinks, best, n_tail, prefix, n_bits, piece, tie)
+                for piece in layer
+            ]
+            workers.run(CallGroup(calls, True), 0.1 * share / n_blocks / len(layers))
+    return sinks, float(scores[-1])
+
+
+def _best_parents(
+    subsets: SubsetScores, rules: ParentRules, sinks: np.ndarray, tie: float
+) -> list[int]:
+    """Parents of each variable in the network that the sinks describe."""
+    parents = [0] * len(rules.allowed)
+    left = len(sinks) - 1
+    while left:
+        child = int(sinks[left])
+        left &= ~(1 << child)
+        candidates = left & rules.allowed[child]
+        best, best_score, part = 0, -math.inf, 0
+        while True:
+            best, best_score, part = best_subset(
+                subsets.numbers[subsets.plus[child]], subsets.numbers[subsets.minus[child]],
+                child, candidates, rules.required[child], rules.max_parents,
+                part, _CALL_SETS, best, best_score, tie,
+            )
+            if not part:
+                break
+        parents[child] = best
+    return parents
