@@ -21,7 +21,7 @@ from skbn.local_scores import LocalScores
 from skbn.network import BayesianNetwork
 from skbn.reading import append_variable, check_weights, open_target, read_table
 from skbn.scores import SCORES, Score, as_score
-from skbn.search import SEARCHES, SearchRuns, as_search, draw_seeds, run_search
+from skbn.search import SEARCHES, ExactSearch, SearchRuns, as_search, draw_seeds, run_search
 from skbn.templates import ColumnTemplate, TableTemplate, common_type
 
 
@@ -356,7 +356,9 @@ class BayesNetStructureEstimator(BaseEstimator):
 
     def _learn(self, data: CategoricalData, labels: list[Hashable]) -> Ascent:
         """The graph, and the ESS if it is to be chosen with it."""
-        score = as_score(self.score_type)
+        score, searching = as_score(self.score_type), as_search(self.search)
+        if isinstance(searching, ExactSearch):
+            self._refuse_starts()
         constraints = Constraints.from_names(
             labels,
             required_edges=self.required_edges,
@@ -371,7 +373,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         def search(ess: float, score: Score = score) -> SearchRuns:
             scores = LocalScores(data, score, ess, log_prior)
             runs = run_search(
-                as_search(self.search),
+                searching,
                 scores,
                 constraints,
                 self.init,
@@ -390,6 +392,18 @@ class BayesNetStructureEstimator(BaseEstimator):
         if not getattr(score, "uses_ess", True):
             return fixed_graph_ess(data, self.ess, search(1.0))
         return ascend(data, self.ess, lambda: search(1.0, SCORES["bic"]), search)
+
+    def _refuse_starts(self) -> None:
+        """Refuse parameters that an exact search would not heed."""
+        init = repr(self.init) if isinstance(self.init, str) else "a graph"
+        for name, given, default in (
+            ("init", init, "'empty'"), ("n_restarts", str(self.n_restarts), "0")
+        ):
+            if given != default:
+                raise ValueError(
+                    f"An exact search starts nowhere and is not repeated, but {name} is {given}. "
+                    f"Leave {name} at {default}, or choose another search."
+                )
 
     def _read_codes(self, X, y=None) -> np.ndarray:
         """Codes (n_variables, n_samples) of a table to predict; y is 0 where it is not given."""

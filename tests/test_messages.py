@@ -10,6 +10,7 @@ import scipy.sparse
 
 from skbn import BayesNetClassifier, BayesNetStructureEstimator, TabuSearch
 from skbn.scores import BDeu
+from skbn.search import ExactSearch
 
 X = pd.DataFrame({
     "a": ["u", "v", "u", "v", "u", "v"],
@@ -401,6 +402,18 @@ def test_parameters_that_make_no_sense(parameters, words):
 ], ids=repr)
 def test_parameters_of_the_wrong_kind(parameters, words):
     assert words in refused_fit(X, kind=TypeError, **parameters)
+
+
+@pytest.mark.parametrize("search", ["exact", ExactSearch()], ids=repr)
+def test_an_exact_search_has_no_start(search):
+    inits = (("full", "'full'"), ([("a", "b")], "a graph"), (np.zeros((3, 3)), "a graph"))
+    for init, shown in inits:
+        said = message(BayesNetStructureEstimator(search=search, init=init).fit, X)
+        assert f"init is {shown}. Leave init at 'empty', or choose another search." in said
+    said = message(BayesNetStructureEstimator(search=search, n_restarts=2).fit, X)
+    assert "n_restarts is 2. Leave n_restarts at 0, or choose another search." in said
+    plain = BayesNetStructureEstimator(search=search, n_restarts=np.int64(0))
+    assert plain.fit(X).structure_score_ < 0
 
 
 def test_adjacency_matrices_that_are_none():
