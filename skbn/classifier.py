@@ -61,7 +61,11 @@ class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
 
     def _check_y(self, y, table):
         y = super()._check_y(y, table)
-        if y is not None:
-            assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
+        if y is None:
+            raise ValueError(
+                "BayesNetClassifier requires y to be passed, but the target y is None. Without a "
+                "target fit BayesNetStructureEstimator."
+            )
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
         return y

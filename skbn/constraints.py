@@ -1,7 +1,7 @@
 """What a learned graph must and must not contain."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -82,6 +82,11 @@ class Constraints:
             )
         allowed = plain.allowed & ~forbidden & ~against_tiers
         return cls(required, allowed, plain.max_parents)
+
+    def isolating(self, variables: np.ndarray) -> "Constraints":
+        """The same constraints, and no edge but required ones at `variables`, a boolean mask."""
+        touching = variables[:, None] | variables[None, :]
+        return replace(self, allowed=self.allowed & (self.required | ~touching))
 
     def additions(self, dag: DAG) -> np.ndarray:
         """Matrix of the edges that may be added to a graph, row -> column."""

@@ -6,9 +6,9 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_random_state, check_scalar, column_or_1d
+from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbn.climbing import SearchResult
 from skbn.columns import apply_column
@@ -19,10 +19,10 @@ from skbn.encoding import Table, apply_categories, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.local_scores import LocalScores
 from skbn.network import BayesianNetwork
-from skbn.reading import append_variable, read_table
+from skbn.reading import append_variable, check_weights, open_target, read_table
 from skbn.scores import SCORES, Score, as_score
-from skbn.search import SEARCHES, SearchRuns, draw_seeds, run_search
-from skbn.templates import ColumnTemplate, TableTemplate
+from skbn.search import SEARCHES, ExactSearch, SearchRuns, as_search, draw_seeds, run_search
+from skbn.templates import ColumnTemplate, TableTemplate, common_type
 
 
 class HistoryStep(NamedTuple):
@@ -267,9 +267,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         """
         log_prob = self.score_samples(X, y)
         if sample_weight is not None:
-            sample_weight = _check_sample_weight(
-                sample_weight, log_prob, dtype=np.float64, ensure_non_negative=True
-            )
+            sample_weight = check_weights(sample_weight, len(log_prob))
         return float(np.average(log_prob, weights=sample_weight))
 
     def predict_proba(self, X):
@@ -292,7 +290,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_features)
-            Equally probable states: the first.
+            Equally probable states: the first. Columns of several types make an array of objects.
         """
         probabilities = self.predict_proba(X)
         if self._y_template is not None:
@@ -301,10 +299,9 @@ class BayesNetStructureEstimator(BaseEstimator):
             levels[p.argmax(axis=1)]
             for levels, p in zip(self.categories_, probabilities, strict=True)
         ]
-        kinds = {column.dtype.kind for column in states}
         # numpy would make text of the numbers beside a column of text.
-        dtype = None if len(kinds) == 1 or kinds <= set("iuf") else object
-        return np.stack(states, axis=1) if dtype is None else _stack_objects(states)
+        dtype = common_type(self._x_template.dtype, self.categories_)
+        return np.stack([column.astype(dtype) for column in states], axis=1)
 
     def sample(self, n_samples=1, random_state=None):
         """Draw rows from the network.
@@ -320,7 +317,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         y : the kind of column that `fit` got, of shape (n_samples,)
             Only if the network was fitted with y.
         """
-        check_is_fitted(self)
+        check_is_fitted(self, "network_")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         codes = self.network_.sample_codes(int(n_samples), check_random_state(random_state))
         if self._y_template is None:
@@ -352,15 +349,16 @@ class BayesNetStructureEstimator(BaseEstimator):
         """y as one column with as many rows as X."""
         if y is None:
             return None
-        if not hasattr(y, "name") or getattr(y, "ndim", 1) != 1:
-            y = column_or_1d(y, warn=True)
+        y = open_target(y)
         if len(y) != table.shape[0]:
             raise ValueError(f"X has {table.shape[0]} rows, but y has {len(y)}.")
         return y
 
     def _learn(self, data: CategoricalData, labels: list[Hashable]) -> Ascent:
         """The graph, and the ESS if it is to be chosen with it."""
-        score = as_score(self.score_type)
+        score, searching = as_score(self.score_type), as_search(self.search)
+        if isinstance(searching, ExactSearch):
+            self._refuse_starts()
         constraints = Constraints.from_names(
             labels,
             required_edges=self.required_edges,
@@ -375,7 +373,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         def search(ess: float, score: Score = score) -> SearchRuns:
             scores = LocalScores(data, score, ess, log_prior)
             runs = run_search(
-                SEARCHES[self.search] if isinstance(self.search, str) else self.search,
+                searching,
                 scores,
                 constraints,
                 self.init,
@@ -395,9 +393,21 @@ class BayesNetStructureEstimator(BaseEstimator):
             return fixed_graph_ess(data, self.ess, search(1.0))
         return ascend(data, self.ess, lambda: search(1.0, SCORES["bic"]), search)
 
+    def _refuse_starts(self) -> None:
+        """Refuse parameters that an exact search would not heed."""
+        init = repr(self.init) if isinstance(self.init, str) else "a graph"
+        for name, given, default in (
+            ("init", init, "'empty'"), ("n_restarts", str(self.n_restarts), "0")
+        ):
+            if given != default:
+                raise ValueError(
+                    f"An exact search starts nowhere and is not repeated, but {name} is {given}. "
+                    f"Leave {name} at {default}, or choose another search."
+                )
+
     def _read_codes(self, X, y=None) -> np.ndarray:
         """Codes (n_variables, n_samples) of a table to predict; y is 0 where it is not given."""
-        check_is_fitted(self)
+        check_is_fitted(self, "network_")
         if y is not None and self._y_template is None:
             raise ValueError("y came to a network that was fitted without y. Fit it with y.")
         table = self._open(X, reset=False)
@@ -417,13 +427,6 @@ def _named_history(run: SearchResult, labels: list[Hashable]) -> list[HistorySte
         HistoryStep(move.kind, labels[move.parent], labels[move.child], score)
         for move, score in run.history
     ]
-
-
-def _stack_objects(columns: list[np.ndarray]) -> np.ndarray:
-    stacked = np.empty((len(columns[0]), len(columns)), dtype=object)
-    for place, column in enumerate(columns):
-        stacked[:, place] = column
-    return stacked
 
 
 def _few(labels: list[Hashable]) -> str:

@@ -80,6 +80,11 @@ def _adjacency(graph: object, index: dict[Hashable, int], name: str) -> np.ndarr
         return _from_frame(graph, index, name)
     if isinstance(graph, np.ndarray):
         return _from_matrix(graph, index, name)
+    if hasattr(graph, "get_params"):
+        raise TypeError(
+            f"{name} is a {type(graph).__name__} that is not fitted. Fit it first; where clone() "
+            f"takes part, as in grid searches, pass its edges_, since clones forget their fit."
+        )
     try:
         edges = list(graph)
     except TypeError:

@@ -244,7 +244,9 @@ def smoothed_log_probabilities(
     # Exact quotients, rounded once; 0 where they are smaller than every float.
     cell_prior = float(Fraction(float(ess)) / n_cells)
     numerators = counts + cell_prior
-    totals = counts.sum(axis=1, keepdims=True) + float(Fraction(float(ess)) / n_configurations)
+    # Sorted, so that the sums of fractional counts do not depend on the order of the states.
+    totals = np.sort(counts, axis=1).sum(axis=1, keepdims=True)
+    totals += float(Fraction(float(ess)) / n_configurations)
     ratios = numerators / totals
     # The ratio keeps the most digits, unless the prior's share in it is rounded away or it
     # is itself too small: then the logarithms are taken apart.

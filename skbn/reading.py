@@ -5,11 +5,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight
 
 from skbn.columns import learn_column
 from skbn.data import CategoricalData
 from skbn.encoding import learn_categories, open_table
+from skbn.factors import open_series, refuse_odd_array
+from skbn.values import array_of_levels
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +75,29 @@ def read_table(X: Any, y: Any = None, sample_weight: Any = None, categories="aut
     return Reading(labels, levels, data)
 
 
+def open_target(y: Any) -> Any:
+    """y as one column without reading it: a data frame library's, else a one-dimensional array.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no single column.
+    """
+    series = open_series(y)
+    if series is not None:
+        return series.to_native()
+    refuse_odd_array(y)
+    if isinstance(y, (list, tuple)) and not {list, tuple, np.ndarray} & set(map(type, y)):
+        # numpy would make text of [1, "a"] and integers of [True, 2].
+        return array_of_levels(y)
+    return column_or_1d(y, warn=True)
+
+
 def label_of_target(y: Any) -> Hashable:
     """The name under which y joins the network: that of a Series, else "y"."""
     name = getattr(y, "name", None)
-    return "y" if name is None else name
+    # Polars calls a Series without a name "".
+    return "y" if name is None or (isinstance(name, str) and not name) else name
 
 
 def append_variable(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
@@ -89,8 +111,18 @@ def _read_weights(
     """Weights above zero, and the mask of their rows; None where all rows are meant."""
     if sample_weight is None:
         return None, None
+    weights = check_weights(sample_weight, n_rows)
+    rows = weights > 0
+    return (weights, None) if rows.all() else (weights[rows], rows)
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Weights as floats of which none is negative or infinite, nor their sum, nor all zero."""
     weights = _check_sample_weight(
         sample_weight, np.empty(n_rows), dtype=np.float64, ensure_non_negative=True
     )
-    rows = weights > 0
-    return (weights, None) if rows.all() else (weights[rows], rows)
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if np.isinf(total):
+        raise ValueError("The sum of sample_weight is too large for a float. Divide the weights.")
+    return weights

@@ -2,10 +2,12 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from numbers import Integral
+from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from sklearn.base import BaseEstimator
+from sklearn.utils._param_validation import Interval
 from sklearn.utils.parallel import Parallel, delayed
 
 from skbn.climbing import (
@@ -74,11 +76,17 @@ class TabuSearch(BaseEstimator):
         The search ends after this many moves without a new best graph.
     """
 
+    _parameter_constraints: ClassVar[dict] = {
+        "tabu_length": [Interval(Integral, 0, None, closed="left")],
+        "patience": [Interval(Integral, 1, None, closed="left")],
+    }
+
     def __init__(self, tabu_length=10, patience=10):
         self.tabu_length = tabu_length
         self.patience = patience
 
     def search(self, scores, start, constraints, rng, max_iter=None):
+        self._validate_params()
         return climb_with_tabu(
             scores, start, constraints, rng, max_iter, self.tabu_length, self.patience
         )
@@ -147,6 +155,21 @@ SEARCHES: dict[str, Search] = {
     "exact": ExactSearch(),
 }
 
+
+def as_search(search: "str | Search") -> Search:
+    """The search object that a name stands for, or `search` itself if it is one.
+
+    Raises
+    ------
+    TypeError
+        For a class in place of an object.
+    """
+    if isinstance(search, type):
+        raise TypeError(f"search must be a name or an object, got the class {search.__name__}. "
+                        f"Call it: {search.__name__}().")
+    return SEARCHES[search] if isinstance(search, str) else search
+
+
 INITS = ("empty", "full", "random", "bic", "tree")
 
 
@@ -184,13 +207,17 @@ def run_search(
     """Search from the initial graph, then from random graphs, one run for each of `seeds`.
 
     Each run has a random generator of its own, so that the runs do not depend on each other, on
-    `n_jobs` or on the backend. Runs in threads share what they have counted.
+    `n_jobs` or on the backend. Runs in threads share what they have counted. Constant columns get
+    no edges but those required or given by `init`.
     """
+    # Edges at a column of one state change no score, so nothing else would keep a search off them.
+    given, constraints = constraints, constraints.isolating(scores.data.cardinalities == 1)
 
     def run(number: int) -> SearchResult:
         rng = np.random.default_rng(seeds[number])
         if number == 0:
-            start = make_start(init, search, scores, constraints, labels, rng, max_iter)
+            kept = constraints if isinstance(init, str) else given
+            start = make_start(init, search, scores, kept, labels, rng, max_iter)
         else:
             start = random_start(constraints, rng)
         result = search.search(scores, start, constraints, rng, max_iter)

@@ -1,5 +1,6 @@
 """The score of a given graph on a table."""
 
+import math
 from numbers import Real
 
 from sklearn.utils import check_scalar
@@ -42,7 +43,9 @@ def structure_score(
     True
     """
     score = as_score(score_type)
-    check_scalar(ess, "ess", Real, min_val=0.0, include_boundaries="neither")
+    check_scalar(ess, "ess", Real)
+    if not 0.0 < ess < math.inf:
+        raise ValueError(f"ess must be a finite number above zero, got {ess}.")
     reading = read_table(X, None, sample_weight, categories)
     dag = read_graph(graph, reading.labels)
     return LocalScores(reading.data, score, ess).total(dag.all_parents())

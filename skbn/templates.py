@@ -55,7 +55,7 @@ class ColumnTemplate:
         given by hand may.
         """
         if self.empty is None:
-            return levels.astype(_common_type(self.dtype, [levels]))[codes]
+            return levels.astype(common_type(self.dtype, [levels]))[codes]
         rows = nw.from_native(self._native_levels(levels), series_only=True)
         native = rows[np.asarray(codes, dtype=np.int64)].to_native()
         return native.reset_index(drop=True) if hasattr(native, "reset_index") else native
@@ -134,7 +134,7 @@ class TableTemplate:
         data frame, or ndarray of shape (n_rows, n_columns)
         """
         if self.columns is None:
-            dtype = _common_type(self.dtype, categories)
+            dtype = common_type(self.dtype, categories)
             columns = [levels.astype(dtype)[row]
                        for row, levels in zip(codes, categories, strict=True)]
             return np.stack(columns, axis=1)
@@ -171,7 +171,7 @@ def _array_type(values: Any) -> np.dtype | None:
     return dtype if isinstance(dtype, np.dtype) else None
 
 
-def _common_type(dtype: np.dtype | None, categories: Sequence[np.ndarray]) -> np.dtype:
+def common_type(dtype: np.dtype | None, categories: Sequence[np.ndarray]) -> np.dtype:
     """`dtype` if it holds all these levels, else the narrowest that does, else object."""
     if dtype is not None and dtype.kind == "U":
         widest = [levels.astype(str).dtype for levels in categories]

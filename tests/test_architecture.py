@@ -1,0 +1,103 @@
+"""Imports inside the package go one way, and nothing optional is imported with it."""
+
+import ast
+import subprocess
+import sys
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+import skbn
+
+PACKAGE = Path(skbn.__file__).parent
+SOURCES = sorted(PACKAGE.glob("*.py"))
+OPTIONAL = {"pandas", "polars", "pyarrow", "matplotlib", "networkx", "graphviz", "rich", "dask"}
+
+
+def imports(nodes):
+    """Names of modules, full, as `import` and `from` in these nodes have them."""
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def at_import(tree):
+    """The nodes that run when the module is imported, but for `if TYPE_CHECKING`."""
+    waiting = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
+            waiting += node.orelse
+            continue
+        yield node
+        waiting += [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt)]
+        waiting += [part for handler in getattr(node, "handlers", []) for part in handler.body]
+
+
+def test_there_is_something_to_read():
+    assert {"estimator.py", "search.py", "scores.py"} <= {path.name for path in SOURCES}
+
+
+def test_imports_make_no_circle_and_do_not_reach_back():
+    modules = {path.stem for path in SOURCES} - {"__init__"}
+    needs = {}
+    for path in SOURCES:
+        if path.stem == "__init__":
+            continue
+        # Functions included: an import put off to a call is an arrow all the same.
+        names = imports(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        own = {name.split(".")[1] for name in names if name.startswith("skbn.")}
+        needs[path.stem] = own & modules
+    order = list(TopologicalSorter(needs).static_order())  # CycleError names the circle
+    # Reading, scoring and searching know nothing of estimators.
+    for early, late in (("data", "local_scores"), ("scores", "search"), ("search", "estimator"),
+                        ("network", "estimator"), ("columns", "encoding")):
+        assert order.index(early) < order.index(late)
+        assert late not in needs[early]
+    users = {module for module, own in needs.items() if "estimator" in own}
+    assert not users & {"data", "counts", "scores", "local_scores", "graph", "climbing", "order",
+                        "search", "network", "parameters", "reading", "encoding", "columns"}
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.name)
+def test_nothing_optional_is_imported_with_a_module(path):
+    names = set(imports(at_import(ast.parse(path.read_text(encoding="utf-8")))))
+    assert not {name.partition(".")[0] for name in names} & OPTIONAL
+
+
+def test_importing_and_using_the_package_needs_nothing_optional():
+    code = f"""
+import sys
+optional = {sorted(OPTIONAL)!r}
+sys.modules.update(dict.fromkeys(optional))  # importing one of them now fails
+import skbn
+bn = skbn.BayesNetStructureEstimator(n_restarts=1, random_state=0).fit([["a", 0], ["b", 1]] * 9)
+bn.score([["a", 0]]), bn.predict([["a", 0]]), bn.sample(3), str(bn.network_.cpt("x0"))
+skbn.BayesNetClassifier().fit([[0, 1], [1, 0]], ["u", "v"]).predict([[0, 1]])
+assert not [name for name in optional if sys.modules[name]]
+"""
+    subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
+
+
+def test_importing_the_package_imports_nothing_optional_but_what_scikit_learn_does():
+    # scikit-learn itself imports pandas where it is installed.
+    code = "import sys, sklearn.utils; before = set(sys.modules); import skbn; print(*before, '|', "
+    code += "*set(sys.modules) - before)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    before, _, added = done.stdout.partition("|")
+    loaded = {name.partition(".")[0] for name in added.split()} - set(before.split())
+    assert "skbn" in loaded
+    assert not loaded & OPTIONAL
+
+
+def test_every_public_name_exists_and_has_a_docstring():
+    assert list(skbn.__all__) == sorted(skbn.__all__)
+    for name in skbn.__all__:
+        assert getattr(skbn, name).__doc__

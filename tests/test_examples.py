@@ -1,0 +1,71 @@
+"""The quick start and the README's ten lines run as they stand."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def need(name):
+    path = ROOT / name
+    if not path.exists():
+        pytest.skip(f"{name} is not beside the tests")
+    return path
+
+
+def test_quick_start(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(need("examples/quickstart.py"))],
+        capture_output=True, text=True, cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert re.search(r"^\d+ edges, BDeu score -\d+\.\d\d:$", done.stdout, re.MULTILINE)
+    assert re.search(r"^    \w+\S* -> \w+\S*$", done.stdout, re.MULTILINE)
+    loss = re.search(r"^Held-out log-loss: (\d+\.\d+) nats a row$", done.stdout, re.MULTILINE)
+    assert 0 < float(loss[1]) < 14 * np.log(3)
+    accuracy = re.search(r"accuracy (\d\.\d+)$", done.stdout, re.MULTILINE)
+    assert float(accuracy[1]) > 0.9
+    assert list(tmp_path.iterdir()) == []
+
+
+def survey(n_rows=800):
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 3, n_rows)
+    education = np.where(rng.random(n_rows) < 0.7, age, rng.integers(0, 3, n_rows))
+    travel = np.where(rng.random(n_rows) < 0.6, education, rng.integers(0, 3, n_rows))
+    return pd.DataFrame({
+        "age": np.array(["young", "adult", "old"])[age],
+        "education": np.array(["school", "college", "university"])[education],
+        "travel": np.array(["car", "train", "other"])[travel],
+        "sex": rng.choice(["F", "M"], n_rows),
+    })
+
+
+def test_the_ten_lines_of_the_readme(tmp_path, monkeypatch):
+    text = need("README.md").read_text(encoding="utf-8")
+    block = re.search(r"^## Ten lines\n+```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
+    survey().to_csv(tmp_path / "survey.csv", index=False)
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(compile(block, "README.md", "exec"), names)
+    bn, train, test = names["bn"], names["train"], names["test"]
+    assert len(train) == 600
+    assert len(test) == 200
+    assert ("age", "education") in bn.edges_ or ("education", "age") in bn.edges_
+    # Each line that shows a value has one to show.
+    lines = [line.partition("#")[0] for line in block.splitlines() if line.startswith(("bn.", "-"))]
+    assert len(lines) >= 5
+    values = {line.strip(): eval(line, names) for line in lines}
+    assert 0 < values["-bn.score(test)"] < np.log(54)
+    assert str(values['bn.network_.cpt("education")']).startswith("P(education")
+    assert [p.shape for p in values["bn.predict_proba(test)"]] == [
+        (200, 3), (200, 3), (200, 3), (200, 2)]
+    drawn = values["bn.sample(1000)"]
+    assert drawn.shape == (1000, 4)
+    assert drawn.dtypes.equals(train.dtypes)

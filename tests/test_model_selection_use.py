@@ -1,0 +1,299 @@
+"""In scikit-learn's pipelines, searches, curves, importances and reprs; and on a real table."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import sklearn
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_iris
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import log_loss
+from sklearn.model_selection import (
+    GridSearchCV,
+    KFold,
+    StratifiedKFold,
+    cross_val_score,
+    cross_validate,
+    learning_curve,
+    validation_curve,
+)
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
+from sklearn.utils import estimator_html_repr
+
+from skbn import (
+    BayesNetClassifier,
+    BayesNetStructureEstimator,
+    GreedySearch,
+    TabuSearch,
+)
+from skbn.scores import K2, BDeu
+
+FOLDS = KFold(4, shuffle=True, random_state=0)
+
+
+def table(n_rows=160, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n_rows)
+    X = pd.DataFrame({
+        name: (y + (rng.random(n_rows) < noise) * rng.integers(0, 3, n_rows)) % 3
+        for name, noise in {"good": 0.1, "fair": 0.5, "useless": 1.0}.items()
+    })
+    return X, pd.Series(np.array(["u", "v", "w"])[y], name="kind")
+
+
+def bins():
+    return KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+
+
+# Pipelines.
+
+
+def test_pipeline_with_bins():
+    X, y = load_iris(return_X_y=True, as_frame=True)
+    for output in ("default", "pandas"):
+        model = make_pipeline(bins(), BayesNetClassifier(random_state=0))
+        model.set_output(transform=output)
+        assert model.fit(X, y).score(X, y) > 0.9
+        names = list(model[-1].network_.labels)
+        assert names == ([*X.columns, "target"] if output == "pandas" else
+                         ["x0", "x1", "x2", "x3", "target"])
+        assert model.predict_proba(X).shape == (150, 3)
+    joint = make_pipeline(bins(), BayesNetStructureEstimator(random_state=0)).fit(X)
+    assert np.isfinite(joint.score(X))
+    assert cross_val_score(model, X, y, cv=FOLDS).mean() > 0.9
+
+
+@pytest.mark.parametrize("output", ["default", "pandas", "polars"])
+def test_column_transformer(output):
+    rng = np.random.default_rng(0)
+    X, y = table()
+    X = X.assign(length=rng.normal(size=len(X)), word=np.where(X["fair"] > 0, "yes", "no"))
+    columns = ColumnTransformer([
+        ("cut", bins(), ["length"]),
+        ("text", OrdinalEncoder(dtype=int), ["word"]),
+        ("kept", "passthrough", ["good", "useless"]),
+    ])
+    model = make_pipeline(columns, BayesNetClassifier(random_state=0)).set_output(transform=output)
+    assert model.fit(X, y).score(X, y) > 0.8
+    if output != "default":
+        assert list(model[-1].feature_names_in_) == [
+            "cut__length", "text__word", "kept__good", "kept__useless"]
+    assert cross_val_score(model, X, y, cv=FOLDS).mean() > 0.8
+
+
+# Searches.
+
+
+@pytest.mark.parametrize("grid", [
+    {"ess": [0.1, 1, 10.0, 100]},
+    {"score_type": ["bdeu", "bic", "k2", "aic", K2()], "ess": [1.0]},
+    {"search": ["greedy", "first_ascent", "tabu", "order", GreedySearch()]},
+    {"search": [TabuSearch()], "search__tabu_length": [1, 5], "search__patience": [2]},
+    {"init": ["empty", "tree", [("kind", "good")]], "n_restarts": [0, 2]},
+    {"parameter_ess": [None, 5.0], "max_parents": [None, 1], "graph_prior": [None, 2.0]},
+], ids=lambda grid: "+".join(grid))
+def test_grid_search(grid):
+    X, y = table()
+    for estimator in (BayesNetStructureEstimator(random_state=0),
+                      BayesNetClassifier(random_state=0)):
+        search = GridSearchCV(estimator, grid, cv=FOLDS, error_score="raise").fit(X, y)
+        assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+        best = search.best_estimator_.get_params()
+        for name, value in search.best_params_.items():
+            assert repr(best[name]) == repr(value) or name == "search"
+        assert isinstance(search.best_estimator_.edges_, list)
+        best = cross_val_score(search.best_estimator_, X, y, cv=FOLDS).mean()
+        assert search.best_score_ == pytest.approx(best)
+
+
+def test_nested_parameters_reach_the_search_object():
+    estimator = BayesNetStructureEstimator(search=TabuSearch())
+    estimator.set_params(search__tabu_length=4)
+    assert estimator.search.tabu_length == 4
+    copy = clone(estimator)
+    assert copy.search is not estimator.search
+    assert copy.get_params()["search__tabu_length"] == 4
+    with pytest.raises(ValueError, match="Invalid parameter 'tabu' for estimator TabuSearch"):
+        estimator.set_params(search__tabu=1)
+
+
+def test_grid_search_without_a_target_maximises_minus_the_log_loss():
+    X, _ = table()
+    search = GridSearchCV(
+        BayesNetStructureEstimator(random_state=0), {"ess": [0.01, 1.0, 1e4]}, cv=FOLDS).fit(X)
+    scores = [
+        np.mean([
+            BayesNetStructureEstimator(ess=ess, random_state=0).fit(X.iloc[train]).score_samples(
+                X.iloc[test]).mean()
+            for train, test in FOLDS.split(X)
+        ]) for ess in (0.01, 1.0, 1e4)
+    ]
+    np.testing.assert_allclose(search.cv_results_["mean_test_score"], scores, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_cross_validation_in_threads_and_processes(n_jobs):
+    X, y = table()
+    model = BayesNetClassifier(random_state=0, score_type=BDeu(), search=TabuSearch())
+    scores = cross_validate(
+        model, X, y, cv=FOLDS, n_jobs=n_jobs, return_train_score=True,
+        scoring=["accuracy", "neg_log_loss", "roc_auc_ovr"], error_score="raise",
+    )
+    assert (scores["test_accuracy"] > 0.7).all()
+    assert (scores["test_neg_log_loss"] > -0.8).all()
+    assert (scores["test_roc_auc_ovr"] > 0.9).all()
+    assert np.isfinite(scores["train_neg_log_loss"]).all()
+
+
+@pytest.mark.parametrize("make", [
+    lambda X, y: (X, y),
+    lambda X, y: (X.to_numpy(), y.to_numpy()),
+    lambda X, y: (X.astype("category"), y.astype("category")),
+    lambda X, y: (pl.from_pandas(X), pl.from_pandas(y)),
+], ids=["pandas", "arrays", "categorical", "polars"])
+def test_tables_of_every_kind_go_through_cross_validation(make):
+    X, y = make(*table())
+    score = cross_val_score(BayesNetClassifier(random_state=0), X, y, cv=StratifiedKFold(4))
+    joint = cross_val_score(BayesNetStructureEstimator(random_state=0), X, cv=4)
+    assert score.mean() > 0.7
+    assert np.isfinite(joint).all()
+
+
+def test_a_frozen_estimator_is_a_start_that_survives_clones():
+    X, y = table()
+    fitted = BayesNetStructureEstimator(random_state=0).fit(X, y)
+    for init in (FrozenEstimator(fitted), fitted.network_, fitted.edges_, fitted.adjacency_):
+        model = BayesNetStructureEstimator(init=init, max_iter=0)
+        search = GridSearchCV(model, {"ess": [1.0, 10.0]}, cv=2, error_score="raise").fit(X, y)
+        assert search.best_estimator_.edges_ == fitted.edges_
+    with pytest.raises(TypeError, match="init is a BayesNetStructureEstimator that is not fitted"):
+        clone(BayesNetStructureEstimator(init=fitted)).fit(X, y)
+    assert BayesNetStructureEstimator(init=fitted, max_iter=0).fit(X, y).edges_ == fitted.edges_
+
+
+def test_levels_that_a_fold_lacks():
+    X, y = table(n_rows=60)
+    X = X.astype(str)
+    X.loc[7, "fair"] = "rare"
+    with pytest.raises(ValueError, match="Column 'fair' has values that are not among its levels"):
+        cross_val_score(BayesNetClassifier(), X, y, cv=FOLDS, error_score="raise")
+    levels = ["0", "1", "2", "rare"]
+    by_hand = BayesNetClassifier(categories={"fair": levels}, random_state=0)
+    by_dtype = BayesNetClassifier(random_state=0)
+    declared = X.astype({"fair": pd.CategoricalDtype(levels)})
+    scores = [
+        cross_val_score(model, Z, y, cv=FOLDS, error_score="raise", scoring="neg_log_loss")
+        for model, Z in ((by_hand, X), (by_dtype, declared))
+    ]
+    np.testing.assert_array_equal(*scores)
+
+
+def test_classes_that_a_fold_lacks():
+    X, y = table(n_rows=60)
+    order = np.argsort(y.to_numpy(), kind="stable")
+    X, y = X.iloc[order], y.iloc[order]  # folds without shuffling: a class is cut out
+    X = X.astype(pd.CategoricalDtype([0, 1, 2]))
+    declared = y.astype(pd.CategoricalDtype(["u", "v", "w"]))
+    def loss(model, X, target):
+        # Its scorer by name takes the classes from the labels of the fold.
+        return log_loss(target, model.predict_proba(X), labels=model.classes_)
+
+    found = [
+        cross_val_score(model, X, target, cv=KFold(3), scoring=loss, error_score="raise")
+        for model, target in (
+            (BayesNetClassifier(random_state=0), declared),
+            (BayesNetClassifier(categories={"kind": ["u", "v", "w"]}, random_state=0), y),
+        )
+    ]
+    assert np.isfinite(found[0]).all()
+    assert (found[0] > 0.5).all()  # what was never seen is not likely
+    np.testing.assert_array_equal(*found)
+
+
+# Curves and importances.
+
+
+def test_learning_and_validation_curves():
+    X, y = table()
+    sizes, _, test = learning_curve(
+        BayesNetClassifier(random_state=0), X, y, cv=FOLDS, train_sizes=[0.2, 1.0], shuffle=True,
+        random_state=0, scoring="neg_log_loss", error_score="raise")
+    assert sizes.tolist() == [24, 120]
+    assert test[1].mean() > test[0].mean()
+    _, test = validation_curve(
+        BayesNetStructureEstimator(random_state=0), X, None, param_name="ess",
+        param_range=[1.0, 1e5], cv=FOLDS)
+    assert test[0].mean() > test[1].mean()
+
+
+@pytest.mark.parametrize("make", [lambda X: X, lambda X: X.to_numpy(),
+                                  lambda X: X.astype("category")],
+                         ids=["pandas", "array", "categorical"])
+def test_permutation_importance(make):
+    X, y = table()
+    model = BayesNetClassifier(random_state=0).fit(make(X), y)
+    found = permutation_importance(model, make(X), y, n_repeats=5, random_state=0)
+    assert found.importances_mean.argmax() == 0
+    assert found.importances_mean[0] > 0.2
+    assert abs(found.importances_mean[2]) < 0.05
+
+
+# Metadata, sets of options, reprs.
+
+
+def test_sample_weight_is_routed():
+    X, y = table()
+    weights = np.random.default_rng(0).integers(1, 4, len(X)).astype(float)
+    with sklearn.config_context(enable_metadata_routing=True):
+        for Estimator in (BayesNetStructureEstimator, BayesNetClassifier):
+            model = Estimator(random_state=0).set_fit_request(sample_weight=True)
+            model.set_score_request(sample_weight=True)
+            found = cross_validate(model, X, y, cv=FOLDS, params={"sample_weight": weights},
+                                   error_score="raise")["test_score"]
+            by_hand = [
+                Estimator(random_state=0)
+                .fit(X.iloc[train], y.iloc[train], sample_weight=weights[train])
+                .score(X.iloc[test], y.iloc[test], sample_weight=weights[test])
+                for train, test in FOLDS.split(X)
+            ]
+            np.testing.assert_array_equal(found, by_hand)
+            pipeline = make_pipeline(OrdinalEncoder(), clone(model))
+            grid = GridSearchCV(pipeline, {f"{Estimator.__name__.lower()}__ess": [1.0, 5.0]}, cv=2,
+                                error_score="raise")
+            assert np.isfinite(grid.fit(X, y, sample_weight=weights).best_score_)
+            plain = Estimator(random_state=0).set_fit_request(sample_weight=False)
+            plain.set_score_request(sample_weight=False)
+            unweighted = cross_val_score(plain, X, y, cv=FOLDS)
+            assert not np.array_equal(unweighted, found)
+
+
+@pytest.mark.parametrize("estimator", [
+    BayesNetStructureEstimator(), BayesNetClassifier(search=TabuSearch(), score_type=BDeu()),
+    BayesNetStructureEstimator(init=np.zeros((3, 3)), categories={"good": np.arange(3)}),
+    BayesNetStructureEstimator(init=pd.DataFrame(np.zeros((3, 3)))),
+], ids=["plain", "objects", "arrays", "frame"])
+def test_reprs(estimator):
+    name = type(estimator).__name__
+    assert name in repr(estimator)
+    assert f"{name}" in estimator_html_repr(estimator)
+    assert name in estimator._repr_html_()
+    if "zeros" not in repr(estimator) and not isinstance(estimator.init, pd.DataFrame):
+        X, y = table()
+        html = estimator_html_repr(make_pipeline(OrdinalEncoder(), clone(estimator)))
+        assert name in html
+        if isinstance(estimator, BayesNetClassifier):
+            assert "Fitted" in estimator_html_repr(clone(estimator).fit(X, y))
+
+
+def test_set_config_changes_nothing():
+    X, y = table()
+    expected = BayesNetClassifier(random_state=0).fit(X, y).predict_proba(X)
+    for option in ({"assume_finite": True}, {"transform_output": "pandas"},
+                   {"skip_parameter_validation": True}):
+        with sklearn.config_context(**option):
+            found = BayesNetClassifier(random_state=0).fit(X, y).predict_proba(X)
+        np.testing.assert_array_equal(found, expected)
