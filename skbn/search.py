@@ -78,7 +78,7 @@ class TabuSearch(BaseEstimator):
 
     _parameter_constraints: ClassVar[dict] = {
         "tabu_length": [Interval(Integral, 0, None, closed="left")],
-        "patience": [Interval(Integral, 1, None, closed="left")],
+        "patience": [Interval(Integral, 0, None, closed="left")],
     }
 
     def __init__(self, tabu_length=10, patience=10):

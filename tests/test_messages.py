@@ -381,7 +381,7 @@ def test_wrong_weights(weights, words):
     ({"search": TabuSearch(tabu_length=-1)},
      "The 'tabu_length' parameter of TabuSearch must be an int in the range [0, inf). Got -1"),
     ({"search": TabuSearch(tabu_length=2.5)}, "The 'tabu_length' parameter"),
-    ({"search": TabuSearch(patience=0)}, "The 'patience' parameter of TabuSearch must be"),
+    ({"search": TabuSearch(patience=-1)}, "The 'patience' parameter of TabuSearch must be"),
 ], ids=repr)
 def test_parameters_that_make_no_sense(parameters, words):
     said = refused_fit(X, **parameters)

@@ -390,7 +390,9 @@ def test_any_search_of_any_table_under_any_constraints(block, make_table, twins)
             if search in (SEARCHES["greedy"], SEARCHES["first_ascent"]):
                 assert all(b > a or a == -math.inf for a, b in itertools.pairwise(climbed)), seed
                 assert twins.is_local_optimum(twin, graph, constraints), seed
-            assert result.score >= result.start_score, seed
+            # Equivalent graphs differ in the last bits.
+            noise = 1e-12 * abs(result.score)
+            assert result.score >= result.start_score - noise, seed
         assert runs.best.score >= max(run.score for run in runs.runs) - 1e-6, seed
 
 
