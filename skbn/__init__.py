@@ -10,7 +10,13 @@ except ImportError as error:
     ) from error
 
 from skbn.analytic_ess import AnalyticESS, analytic_ess
+from skbn.bayes_factor import (
+    large_ess_favours_edge,
+    large_ess_log_bayes_factor,
+    log_bayes_factor,
+)
 from skbn.classifier import BayesNetClassifier
+from skbn.contingency import Contingency, contingency_table
 from skbn.equivalence import structural_hamming_distance
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.scores import Family, Score
@@ -22,6 +28,7 @@ from skbn.search import (
 )
 from skbn.starts import full_graph
 from skbn.structure_score import structure_score
+from skbn.uniformity import uniformity
 
 __version__ = "0.1.0.dev0"
 
@@ -29,6 +36,7 @@ __all__ = [
     "AnalyticESS",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
+    "Contingency",
     "Family",
     "FirstAscentSearch",
     "GreedySearch",
@@ -36,7 +44,12 @@ __all__ = [
     "Score",
     "TabuSearch",
     "analytic_ess",
+    "contingency_table",
     "full_graph",
+    "large_ess_favours_edge",
+    "large_ess_log_bayes_factor",
+    "log_bayes_factor",
     "structural_hamming_distance",
     "structure_score",
+    "uniformity",
 ]
