@@ -18,6 +18,7 @@ from skbn.bayes_factor import (
 from skbn.classifier import BayesNetClassifier
 from skbn.contingency import Contingency, contingency_table
 from skbn.equivalence import structural_hamming_distance
+from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.scores import Family, Score
 from skbn.search import (
@@ -45,6 +46,8 @@ __all__ = [
     "TabuSearch",
     "analytic_ess",
     "contingency_table",
+    "ess_sign_changes",
+    "ess_threshold",
     "full_graph",
     "large_ess_favours_edge",
     "large_ess_log_bayes_factor",
