@@ -17,6 +17,7 @@ from skbn.bayes_factor import (
 )
 from skbn.classifier import BayesNetClassifier
 from skbn.contingency import Contingency, contingency_table
+from skbn.edge_report import edge_report
 from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.estimator import BayesNetStructureEstimator
@@ -46,6 +47,7 @@ __all__ = [
     "TabuSearch",
     "analytic_ess",
     "contingency_table",
+    "edge_report",
     "ess_sign_changes",
     "ess_threshold",
     "full_graph",
