@@ -10,8 +10,16 @@ except ImportError as error:
     ) from error
 
 from skbn.analytic_ess import AnalyticESS, analytic_ess
+from skbn.bayes_factor import (
+    large_ess_favours_edge,
+    large_ess_log_bayes_factor,
+    log_bayes_factor,
+)
 from skbn.classifier import BayesNetClassifier
+from skbn.contingency import Contingency, contingency_table
+from skbn.edge_report import edge_report
 from skbn.equivalence import structural_hamming_distance
+from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.scores import Family, Score
 from skbn.search import (
@@ -23,6 +31,7 @@ from skbn.search import (
 )
 from skbn.starts import full_graph
 from skbn.structure_score import structure_score
+from skbn.uniformity import uniformity
 
 __version__ = "0.1.0.dev0"
 
@@ -30,6 +39,7 @@ __all__ = [
     "AnalyticESS",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
+    "Contingency",
     "ExactSearch",
     "Family",
     "FirstAscentSearch",
@@ -38,7 +48,15 @@ __all__ = [
     "Score",
     "TabuSearch",
     "analytic_ess",
+    "contingency_table",
+    "edge_report",
+    "ess_sign_changes",
+    "ess_threshold",
     "full_graph",
+    "large_ess_favours_edge",
+    "large_ess_log_bayes_factor",
+    "log_bayes_factor",
     "structural_hamming_distance",
     "structure_score",
+    "uniformity",
 ]
