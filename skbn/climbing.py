@@ -46,12 +46,20 @@ class SearchResult:
         The score of the graph that the search started from.
     history : list of Step
         The moves made, in order; empty for searches that make none.
+    n_rounds : int or None
+        Rounds of a search that makes no moves.
     """
 
     parents: list[tuple[int, ...]]
     score: float
     start_score: float
     history: list[Step] = field(default_factory=list)
+    n_rounds: int | None = None
+
+    @property
+    def n_iter(self) -> int:
+        """Number of moves, or of rounds."""
+        return len(self.history) if self.n_rounds is None else self.n_rounds
 
 
 class _Climb:

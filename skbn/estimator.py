@@ -2,10 +2,10 @@
 
 from collections.abc import Hashable
 from numbers import Integral, Real
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from sklearn.base import BaseEstimator, _fit_context
+from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -13,15 +13,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from skbn.climbing import SearchResult
 from skbn.columns import apply_column
 from skbn.constraints import Constraints
-from skbn.coordinate_ascent import Ascent, ascend, fixed_graph_ess
-from skbn.data import CategoricalData
+from skbn.coordinate_ascent import Ascent
 from skbn.encoding import Table, apply_categories, open_table
 from skbn.graph_prior import read_graph_prior
-from skbn.local_scores import LocalScores
+from skbn.learning import Learning
 from skbn.network import BayesianNetwork
-from skbn.reading import append_variable, check_weights, open_target, read_table
-from skbn.scores import SCORES, Score, as_score
-from skbn.search import SEARCHES, ExactSearch, SearchRuns, as_search, draw_seeds, run_search
+from skbn.reading import Reading, append_variable, check_weights, open_target, read_table
+from skbn.scores import SCORES, as_score
+from skbn.search import SEARCHES, ExactSearch, as_search, draw_seeds
 from skbn.templates import ColumnTemplate, TableTemplate, common_type
 
 
@@ -100,7 +99,7 @@ class BayesNetStructureEstimator(BaseEstimator):
     history_ : list of HistoryStep
         The moves of the best run, (kind, parent, child, score); searches over orders have none.
     n_iter_ : int
-        Number of moves of the best run.
+        Number of moves of the best run (for "order", of sweeps; 1 for "exact").
     restart_scores_ : ndarray of shape (n_restarts + 1,)
         Final score of every run, the one from `init` first.
     restart_histories_ : list of list of HistoryStep
@@ -205,33 +204,9 @@ class BayesNetStructureEstimator(BaseEstimator):
         -------
         self
         """
-        table = self._open(X, reset=True)
-        y = self._check_y(y, table)
-        reading = read_table(table, y, sample_weight, self.categories)
-        labels, categories = reading.labels, reading.categories
-        found = self._learn(reading.data, labels)
-        runs, best = found.runs, found.runs.best
-        self.ess_ = found.ess
-        self.ess_history_ = found.history
-        parameter_ess = self.ess_ if self.parameter_ess is None else float(self.parameter_ess)
-        self.network_ = BayesianNetwork.from_data(
-            reading.data, best.parents, parameter_ess, labels=labels, categories=categories
-        )
-        self.categories_ = categories
-        self.edges_ = self.network_.edges
-        self.adjacency_ = self.network_.adjacency
-        self.structure_score_ = best.score
-        self.restart_scores_ = np.array([run.score for run in runs.runs])
-        self.restart_histories_ = [_named_history(run, labels) for run in runs.runs]
-        self.history_ = _named_history(best, labels)
-        self.n_iter_ = len(best.history)
-        self._x_template = TableTemplate.of(table.native)
-        self._y_template = None if y is None else ColumnTemplate.of(y)
-        if y is not None:
-            self.classes_ = categories[-1]
-        elif hasattr(self, "classes_"):
-            del self.classes_
-        return self
+        table, y, reading = self._read(X, y, sample_weight)
+        learning = self._prepare(reading)
+        return self._keep(table, y, reading, learning, learning.learn(self.ess))
 
     def score_samples(self, X, y=None):
         """Log-probability of every row, in nats.
@@ -354,44 +329,76 @@ class BayesNetStructureEstimator(BaseEstimator):
             raise ValueError(f"X has {table.shape[0]} rows, but y has {len(y)}.")
         return y
 
-    def _learn(self, data: CategoricalData, labels: list[Hashable]) -> Ascent:
-        """The graph, and the ESS if it is to be chosen with it."""
-        score, searching = as_score(self.score_type), as_search(self.search)
-        if isinstance(searching, ExactSearch):
+    def _read(self, X, y, sample_weight) -> tuple[Table, Any, Reading]:
+        """The table and y as they came, and what they were read into."""
+        table = self._open(X, reset=True)
+        y = self._check_y(y, table)
+        return table, y, read_table(table, y, sample_weight, self.categories)
+
+    def _prepare(self, reading: Reading) -> Learning:
+        """The search that the parameters describe."""
+        search = as_search(self.search)
+        if isinstance(search, ExactSearch):
             self._refuse_starts()
-        constraints = Constraints.from_names(
-            labels,
-            required_edges=self.required_edges,
-            forbidden_edges=self.forbidden_edges,
-            tiers=self.tiers,
-            max_parents=self.max_parents,
+        return Learning(
+            data=reading.data,
+            labels=reading.labels,
+            score=as_score(self.score_type),
+            search=search,
+            constraints=Constraints.from_names(
+                reading.labels,
+                required_edges=self.required_edges,
+                forbidden_edges=self.forbidden_edges,
+                tiers=self.tiers,
+                max_parents=self.max_parents,
+            ),
+            log_prior=read_graph_prior(self.graph_prior, reading.labels),
+            init=self.init,
+            seeds=draw_seeds(check_random_state(self.random_state), self.n_restarts),
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            report=_print_run if self.verbose else None,
         )
-        log_prior = read_graph_prior(self.graph_prior, labels)
-        seeds = draw_seeds(check_random_state(self.random_state), self.n_restarts)
-        self.n_evaluations_ = 0
 
-        def search(ess: float, score: Score = score) -> SearchRuns:
-            scores = LocalScores(data, score, ess, log_prior)
-            runs = run_search(
-                searching,
-                scores,
-                constraints,
-                self.init,
-                labels,
-                seeds,
-                max_iter=self.max_iter,
-                n_jobs=self.n_jobs,
-                report=_print_run if self.verbose else None,
-            )
-            self.n_evaluations_ += scores.n_evaluations
-            return runs
+    def _keep(self, table: Table, y, reading: Reading, learning: Learning, found: Ascent):
+        """Fit the parameters of the graph found and set the fitted attributes."""
+        labels, categories = reading.labels, reading.categories
+        runs, best = found.runs, found.runs.best
+        parameter_ess = found.ess if self.parameter_ess is None else float(self.parameter_ess)
+        self.network_ = BayesianNetwork.from_data(
+            reading.data, best.parents, parameter_ess, labels=labels, categories=categories
+        )
+        self.ess_ = found.ess
+        self.ess_history_ = found.history
+        self.categories_ = categories
+        self.edges_ = self.network_.edges
+        self.adjacency_ = self.network_.adjacency
+        self.structure_score_ = best.score
+        self.restart_scores_ = np.array([run.score for run in runs.runs])
+        self.restart_histories_ = [_named_history(run, labels) for run in runs.runs]
+        self.history_ = _named_history(best, labels)
+        self.n_iter_ = best.n_iter
+        self.n_evaluations_ = learning.n_evaluations
+        self._x_template = TableTemplate.of(table.native)
+        self._y_template = None if y is None else ColumnTemplate.of(y)
+        if y is not None:
+            self.classes_ = categories[-1]
+        elif hasattr(self, "classes_"):
+            del self.classes_
+        return self
 
-        if not isinstance(self.ess, str):
-            ess = float(self.ess)
-            return Ascent(ess, search(ess), [ess])
-        if not getattr(score, "uses_ess", True):
-            return fixed_graph_ess(data, self.ess, search(1.0))
-        return ascend(data, self.ess, lambda: search(1.0, SCORES["bic"]), search)
+    def _fit_each(self, X, y, sample_weight, ess_values):
+        """Fitted copies for several values of `ess`, one after the other.
+
+        The table is read once, and searches that can share counts over values of `ess` do.
+        """
+        table, y, reading = self._read(X, y, sample_weight)
+        learning = self._prepare(reading)
+        for ess, found in zip(ess_values, learning.learn_each(ess_values), strict=True):
+            copy = clone(self).set_params(ess=ess)
+            # Sets the number and names of the features.
+            copy._open(table, reset=True)
+            yield copy._keep(table, y, reading, learning, found)
 
     def _refuse_starts(self) -> None:
         """Refuse parameters that an exact search would not heed."""
@@ -434,4 +441,4 @@ def _few(labels: list[Hashable]) -> str:
 
 
 def _print_run(number: int, run: SearchResult) -> None:
-    print(f"run {number}: score {run.score:.4f} after {len(run.history)} moves")
+    print(f"run {number}: score {run.score:.4f} after {run.n_iter} moves")

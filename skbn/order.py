@@ -125,7 +125,7 @@ def search_orders(
                 improved = True
                 total = _order_score(trees, order)
     parents = _order_parents(trees, order)
-    return SearchResult(parents, scores.total(parents), start_score)
+    return SearchResult(parents, scores.total(parents), start_score, n_rounds=sweeps)
 
 
 def _order_families(

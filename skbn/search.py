@@ -144,7 +144,8 @@ class ExactSearch(BaseEstimator):
             max_memory=self.max_memory,
             n_jobs=self.n_jobs,
         )
-        return SearchResult(found.parents, found.score, scores.total(start.all_parents()))
+        start_score = scores.total(start.all_parents())
+        return SearchResult(found.parents, found.score, start_score, n_rounds=1)
 
 
 SEARCHES: dict[str, Search] = {

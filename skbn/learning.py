@@ -1,0 +1,80 @@
+"""What an estimator learns from encoded data: a graph, and the ESS if it is to be chosen too."""
+
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from skbn.constraints import Constraints
+from skbn.coordinate_ascent import Ascent, ascend, fixed_graph_ess
+from skbn.data import CategoricalData
+from skbn.graph_prior import LogPrior
+from skbn.local_scores import LocalScores
+from skbn.scores import SCORES, Score
+from skbn.search import Search, SearchResult, SearchRuns, run_search
+
+
+@dataclass(eq=False)
+class Learning:
+    """Everything that a search needs but the equivalent sample size.
+
+    Attributes
+    ----------
+    data : CategoricalData
+    labels : list
+        Names of the variables.
+    score : Score
+    search : Search
+    constraints : Constraints
+    log_prior : callable or None
+    init : str or graph
+    seeds : list of int
+        One per run: the first from `init`, the others from random graphs.
+    max_iter, n_jobs
+        As in the estimator.
+    report : callable or None
+        Called with the number and the result of every run.
+    n_evaluations : int
+        Families counted so far.
+    """
+
+    data: CategoricalData
+    labels: Sequence[Hashable]
+    score: Score
+    search: Search
+    constraints: Constraints
+    log_prior: LogPrior | None
+    init: object
+    seeds: list[int]
+    max_iter: int | None = None
+    n_jobs: int | None = None
+    report: Callable[[int, SearchResult], None] | None = None
+    n_evaluations: int = 0
+
+    def graph(self, ess: float, score: Score | None = None) -> SearchRuns:
+        """The best graph for one equivalent sample size."""
+        scores = LocalScores(self.data, score or self.score, ess, self.log_prior)
+        runs = run_search(
+            self.search,
+            scores,
+            self.constraints,
+            self.init,
+            self.labels,
+            self.seeds,
+            max_iter=self.max_iter,
+            n_jobs=self.n_jobs,
+            report=self.report,
+        )
+        self.n_evaluations += scores.n_evaluations
+        return runs
+
+    def learn(self, ess: float | str) -> Ascent:
+        """The graph for a given ESS, or the graph and the ESS that a policy chooses."""
+        if not isinstance(ess, str):
+            return Ascent(float(ess), self.graph(float(ess)), [float(ess)])
+        if not getattr(self.score, "uses_ess", True):
+            return fixed_graph_ess(self.data, ess, self.graph(1.0))
+        return ascend(self.data, ess, lambda: self.graph(1.0, SCORES["bic"]), self.graph)
+
+    def learn_each(self, ess_values: Sequence[float]) -> Iterator[Ascent]:
+        """The graph for each of several equivalent sample sizes; sets are counted once."""
+        for ess in ess_values:
+            yield self.learn(ess)
