@@ -21,6 +21,7 @@ from skbn.edge_report import edge_report
 from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.model_selection import ESSSearchCV
 from skbn.scores import Family, Score
 from skbn.search import (
     ExactSearch,
@@ -40,6 +41,7 @@ __all__ = [
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
     "Contingency",
+    "ESSSearchCV",
     "ExactSearch",
     "Family",
     "FirstAscentSearch",

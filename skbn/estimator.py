@@ -1,6 +1,6 @@
 """The estimator: a table goes in, a network and its predictions come out."""
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
@@ -387,18 +387,22 @@ class BayesNetStructureEstimator(BaseEstimator):
             del self.classes_
         return self
 
-    def _fit_each(self, X, y, sample_weight, ess_values):
-        """Fitted copies for several values of `ess`, one after the other.
+    def _fitter(self, X, y, sample_weight, grid) -> Callable[[float | str], Any]:
+        """Function that fits a copy for one value of `ess`.
 
-        The table is read once, and searches that can share counts over values of `ess` do.
+        The table is read once, and searches that can share counts over the `grid` do.
         """
         table, y, reading = self._read(X, y, sample_weight)
         learning = self._prepare(reading)
-        for ess, found in zip(ess_values, learning.learn_each(ess_values), strict=True):
+        learning.expect(grid)
+
+        def fit(ess: float | str):
             copy = clone(self).set_params(ess=ess)
             # Sets the number and names of the features.
             copy._open(table, reset=True)
-            yield copy._keep(table, y, reading, learning, found)
+            return copy._keep(table, y, reading, learning, learning.learn(ess))
+
+        return fit
 
     def _refuse_starts(self) -> None:
         """Refuse parameters that an exact search would not heed."""

@@ -1,6 +1,6 @@
 """What an estimator learns from encoded data: a graph, and the ESS if it is to be chosen too."""
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from skbn.constraints import Constraints
@@ -49,6 +49,9 @@ class Learning:
     report: Callable[[int, SearchResult], None] | None = None
     n_evaluations: int = 0
 
+    def expect(self, ess_values: Sequence[float]) -> None:
+        """Search for several equivalent sample sizes at once if the search can."""
+
     def graph(self, ess: float, score: Score | None = None) -> SearchRuns:
         """The best graph for one equivalent sample size."""
         scores = LocalScores(self.data, score or self.score, ess, self.log_prior)
@@ -73,8 +76,3 @@ class Learning:
         if not getattr(self.score, "uses_ess", True):
             return fixed_graph_ess(self.data, ess, self.graph(1.0))
         return ascend(self.data, ess, lambda: self.graph(1.0, SCORES["bic"]), self.graph)
-
-    def learn_each(self, ess_values: Sequence[float]) -> Iterator[Ascent]:
-        """The graph for each of several equivalent sample sizes; sets are counted once."""
-        for ess in ess_values:
-            yield self.learn(ess)

@@ -1,0 +1,350 @@
+"""Choosing the equivalent sample size: by cross-validation, by Eq. 18, by marginal likelihood."""
+
+import time
+import traceback
+from collections.abc import Callable
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
+from sklearn.metrics import get_scorer_names
+from sklearn.model_selection import check_cv
+from sklearn.model_selection._search import BaseSearchCV
+from sklearn.model_selection._validation import _score, _warn_or_raise_about_fit_failures
+from sklearn.pipeline import Pipeline
+from sklearn.utils import indexable
+from sklearn.utils._param_validation import HasMethods, StrOptions
+from sklearn.utils.metaestimators import _safe_split
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import _check_method_params
+
+from skbn.estimator import BayesNetStructureEstimator
+from skbn.reading import read_table
+
+# The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
+_POLICIES = {"analytic": "analytic", "map": "marginal_likelihood"}
+
+
+class ESSSearchCV(BaseSearchCV):
+    """Compare equivalent sample sizes by cross-validation, beside two that need none.
+
+    Every value of the grid is fitted on every training part and judged on the test part. The same
+    folds judge the estimate of Steck (2008, Eq. 18) and the joint optimum of the marginal
+    likelihood (Eq. 11), each chosen on the training part alone, so that the three ways of choosing
+    can be compared. Tables are read and sets of variables are counted once per fold.
+
+    Parameters
+    ----------
+    estimator : BayesNetStructureEstimator, BayesNetClassifier or Pipeline that ends in one
+    ess : sequence of float
+        The grid.
+    scoring : str, callable or None, default=None
+        A scorer; None takes the estimator's own score: the mean log-probability of a row (minus
+        the log-loss, in nats), or the accuracy of a classifier.
+    graph : graph, default=None
+        Holds one graph fixed, so that only the ESS of the parameters varies: (parent, child)
+        pairs of names, an adjacency matrix, a networkx graph or a fitted estimator. None learns
+        the graph anew for every value.
+    cv : int, splitter, iterable or None, default=None
+        Folds, as in `sklearn.model_selection.GridSearchCV`. Sorted tables want
+        ``KFold(shuffle=True)``.
+    refit : {True, "cv", "analytic", "map", False}, default=True
+        Which ESS `best_estimator_` has: the best of the grid (True is "cv"), that of Eq. 18, or
+        the joint optimum; each from the whole table.
+    n_jobs : int, default=None
+        Folds at a time.
+    error_score : "raise" or float, default=nan
+        Score of a fit that fails, with a warning; "raise" raises its error.
+    verbose : int, default=0
+        1 prints a line per fold.
+
+    Attributes
+    ----------
+    cv_results_ : dict of ndarray
+        One entry per value of the grid, as `GridSearchCV` has them.
+    best_params_, best_score_ : dict and float
+        The chosen ESS and its cross-validated score.
+    best_index_ : int
+        Its place in the grid, for ``refit="cv"`` only.
+    best_estimator_ : estimator
+        Fitted on the whole table, unless ``refit=False``.
+    analytic_ess_, map_ess_ : float
+        The estimate of Eq. 18 and the joint optimum, from the whole table.
+    analytic_fold_ess_, map_fold_ess_ : ndarray of shape (n_splits,)
+        The same from each training part.
+    analytic_fold_scores_, map_fold_scores_ : ndarray of shape (n_splits,)
+        Scores on the test parts with these.
+    analytic_score_, map_score_ : float
+        Their means.
+    n_splits_, scorer_, refit_time_, multimetric_
+        As in `GridSearchCV`.
+
+    Notes
+    -----
+    With ``categories="auto"`` levels are read from the whole table, since a level is part of the
+    domain: otherwise a fold without a rare one would fail.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from sklearn.model_selection import KFold
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import KBinsDiscretizer
+    >>> from skbn import BayesNetStructureEstimator, ESSSearchCV
+    >>> X = load_wine().data[:, :5]
+    >>> bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+    >>> model = make_pipeline(bins, BayesNetStructureEstimator(random_state=0))
+    >>> folds = KFold(5, shuffle=True, random_state=0)
+    >>> search = ESSSearchCV(model, ess=[1, 3, 10, 30], cv=folds).fit(X)
+    >>> search.best_params_
+    {'bayesnetstructureestimator__ess': 10}
+    >>> round(search.analytic_ess_, 1)
+    9.1
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        "estimator": [HasMethods(["fit", "set_params"])],
+        "ess": ["array-like"],
+        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "graph": "no_validation",
+        "cv": ["cv_object"],
+        "refit": ["boolean", StrOptions({"cv", *_POLICIES})],
+        "n_jobs": [Integral, None],
+        "error_score": [StrOptions({"raise"}), Real],
+        "verbose": ["verbose"],
+    }
+    # What BaseSearchCV's own methods read beside the parameters.
+    pre_dispatch = "2*n_jobs"
+    return_train_score = False
+
+    def __init__(
+        self,
+        estimator,
+        ess,
+        *,
+        scoring=None,
+        graph=None,
+        cv=None,
+        refit=True,
+        n_jobs=None,
+        error_score=np.nan,
+        verbose=0,
+    ):
+        self.estimator = estimator
+        self.ess = ess
+        self.scoring = scoring
+        self.graph = graph
+        self.cv = cv
+        self.refit = refit
+        self.n_jobs = n_jobs
+        self.error_score = error_score
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=False)
+    def fit(self, X, y=None, **params):
+        """Judge the grid and the two other choices on every fold, and refit the one chosen.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+        **params : dict
+            Passed to `fit` of the estimator, to the scorer and to the splitter, as by
+            `GridSearchCV`: ``sample_weight``, for instance, or ``groups``.
+
+        Returns
+        -------
+        self
+        """
+        grid = self._check_grid()
+        scorer, _ = self._get_scorers()
+        X, y = indexable(X, y)
+        routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
+        cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
+        folds = list(cv.split(X, y, **routed.splitter.split))
+        if not folds:
+            raise ValueError("cv gave no folds. Pass a number of folds or a splitter.")
+        self.n_splits_ = len(folds)
+        estimator = self._with_graph(clone(self.estimator))
+        _final(estimator)  # refuses what does not end in an estimator of this package
+        judged = Parallel(n_jobs=self.n_jobs)(
+            delayed(_judge_fold)(
+                estimator, X, y, train, test, routed.estimator.fit, routed.scorer.score, scorer,
+                grid, list(_POLICIES.values()), self.error_score,
+            )
+            for train, test in folds
+        )
+        if self.verbose:
+            for number, fold in enumerate(judged):
+                print(f"fold {number}: {[round(fit['test_scores'], 4) for fit in fold]}")
+
+        by_candidate = list(zip(*judged, strict=True))
+        of_grid = [fit for candidate in by_candidate[: len(grid)] for fit in candidate]
+        _warn_or_raise_about_fit_failures(of_grid, self.error_score)
+        name = _prefix(estimator) + "ess"
+        self.cv_results_ = self._format_results([{name: ess} for ess in grid], len(folds), of_grid)
+        self.multimetric_ = False
+        self.scorer_ = scorer
+        for (policy, ess), fits in zip(
+            _POLICIES.items(), by_candidate[len(grid) :], strict=True
+        ):
+            self._keep_policy(policy, fits)
+            whole = _fit(_set_ess(clone(estimator), ess), X, y, routed.estimator.fit)
+            setattr(self, f"{policy}_ess_", _final(whole).ess_)
+
+        choice = "cv" if self.refit is True else self.refit
+        if choice in (False, "cv"):
+            self.best_index_ = int(self.cv_results_["rank_test_score"].argmin())
+            self.best_score_ = self.cv_results_["mean_test_score"][self.best_index_]
+            self.best_params_ = self.cv_results_["params"][self.best_index_]
+        else:
+            if hasattr(self, "best_index_"):
+                del self.best_index_
+            self.best_score_ = getattr(self, f"{choice}_score_")
+            self.best_params_ = {name: getattr(self, f"{choice}_ess_")}
+        if choice:
+            started = time.perf_counter()
+            self.best_estimator_ = _fit(
+                _set_ess(clone(estimator), self.best_params_[name]), X, y, routed.estimator.fit
+            )
+            self.refit_time_ = time.perf_counter() - started
+            if hasattr(self.best_estimator_, "feature_names_in_"):
+                self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        return self
+
+    def _check_grid(self) -> list:
+        grid = np.asarray(self.ess)
+        if grid.ndim != 1 or not len(grid) or grid.dtype.kind not in "iuf":
+            raise ValueError(f"ess must be a list of numbers above 0, got {self.ess!r}.")
+        bad = grid[~(np.isfinite(grid) & (grid > 0))]
+        if len(bad):
+            raise ValueError(f"ess must hold finite numbers above 0, got {bad[0]} among them.")
+        return grid.tolist()
+
+    def _with_graph(self, estimator):
+        """The estimator with the given graph as the only one it can find."""
+        if self.graph is None:
+            return estimator
+        fixed = {"init": self.graph, "search": "greedy", "max_iter": 0, "n_restarts": 0}
+        prefix = _prefix(estimator)
+        return estimator.set_params(**{prefix + name: value for name, value in fixed.items()})
+
+    def _keep_policy(self, policy: str, fits) -> None:
+        scores = np.array([fit["test_scores"] for fit in fits], dtype=np.float64)
+        setattr(self, f"{policy}_fold_scores_", scores)
+        setattr(self, f"{policy}_fold_ess_", np.array([fit["ess"] for fit in fits]))
+        setattr(self, f"{policy}_score_", float(scores.mean()))
+
+
+class _Recorder(BaseEstimator):
+    """Stands at the end of a pipeline and keeps what would be fitted."""
+
+    def __init__(self, estimator=None):
+        self.estimator = estimator
+
+    def fit(self, X, y=None, sample_weight=None):
+        self.received_ = X, y, sample_weight
+        return self
+
+    def get_metadata_routing(self):
+        return self.estimator.get_metadata_routing()
+
+
+def _final(estimator) -> BayesNetStructureEstimator:
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(final, BayesNetStructureEstimator):
+        raise TypeError(
+            "ESSSearchCV needs a BayesNetStructureEstimator, a BayesNetClassifier or a Pipeline "
+            f"that ends in one, got {type(final).__name__}."
+        )
+    return final
+
+
+def _prefix(estimator) -> str:
+    """What the names of the final estimator's parameters start with."""
+    return f"{estimator.steps[-1][0]}__" if isinstance(estimator, Pipeline) else ""
+
+
+def _set_ess(estimator, ess):
+    return estimator.set_params(**{_prefix(estimator) + "ess": ess})
+
+
+def _fit(estimator, X, y, fit_params):
+    return estimator.fit(X, **fit_params) if y is None else estimator.fit(X, y, **fit_params)
+
+
+def _judge_fold(
+    estimator, X, y, train, test, fit_params, score_params, scorer, grid, policies, error_score
+) -> list[dict[str, Any]]:
+    """Fit every ESS on the training part and score it on the test part.
+
+    Returns one dictionary per ESS, as scikit-learn's own search collects them, and the ESS used.
+    """
+    X_test, y_test = _safe_split(estimator, X, y, test, train)
+    score_params = _check_method_params(X, params=score_params, indices=test)
+    fit, failure, started = None, None, time.perf_counter()
+    try:
+        fit = _fitter(estimator, X, y, train, fit_params, grid)
+    except Exception:
+        if error_score == "raise":
+            raise
+        failure = traceback.format_exc()
+    results = []
+    for ess in [*grid, *policies]:
+        result = {
+            "fit_error": failure, "ess": np.nan, "score_time": 0.0, "test_scores": error_score
+        }
+        try:
+            model = None if fit is None else fit(ess)
+        except Exception:
+            if error_score == "raise":
+                raise
+            model, result["fit_error"] = None, traceback.format_exc()
+        fitted = time.perf_counter()
+        # What the fits share counts as time of the first.
+        result["fit_time"] = fitted - started
+        if model is not None:
+            result["ess"] = _final(model).ess_
+            result["test_scores"] = _score(
+                model, X_test, y_test, scorer, score_params, error_score
+            )
+            result["score_time"] = time.perf_counter() - fitted
+        results.append(result)
+        started = time.perf_counter()
+    return results
+
+
+def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str], Any]:
+    """Function that fits one ESS on the rows `train`; all that does not depend on it is done once.
+
+    The levels are those of the whole table, after what a pipeline makes of it.
+    """
+    X_train, y_train = _safe_split(estimator, X, y, train)
+    final = _final(estimator)
+    params = _check_method_params(X, params=fit_params, indices=train)
+    if isinstance(estimator, Pipeline):
+        # What precedes our estimator is fitted once, and what reaches it is kept.
+        steps = [*estimator.steps[:-1], ("recorder", _Recorder(final))]
+        renamed = {
+            name.replace(_prefix(estimator), "recorder__", 1): value
+            for name, value in params.items()
+        }
+        recording = _fit(Pipeline(steps), X_train, y_train, renamed)
+        received = recording[-1].received_
+        whole = recording[:-1].transform(X) if len(steps) > 1 else X
+    else:
+        received = X_train, y_train, params.get("sample_weight")
+        whole = X
+    weights = next((w for name, w in fit_params.items() if name.endswith("sample_weight")), None)
+    reading = read_table(whole, y, weights, final.categories)
+    levels = dict(zip(reading.labels, reading.categories, strict=True))
+    fit_final = clone(final).set_params(categories=levels)._fitter(*received, grid)
+
+    def fit(ess):
+        fitted = fit_final(ess)
+        if not isinstance(estimator, Pipeline):
+            return fitted
+        return Pipeline([*recording.steps[:-1], (estimator.steps[-1][0], fitted)])
+
+    return fit
