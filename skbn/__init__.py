@@ -22,6 +22,7 @@ from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.model_selection import ESSSearchCV
+from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
 from skbn.scores import Family, Score
 from skbn.search import (
     ExactSearch,
@@ -41,6 +42,8 @@ __all__ = [
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
     "Contingency",
+    "ESSCurveDisplay",
+    "ESSPathDisplay",
     "ESSSearchCV",
     "ExactSearch",
     "Family",
