@@ -35,7 +35,8 @@ class ESSCurveDisplay:
     >>> matplotlib.use("Agg")
     >>> import numpy as np
     >>> from skbn import BayesNetStructureEstimator, ESSCurveDisplay, ESSSearchCV
-    >>> X = np.random.default_rng(0).integers(3, size=(60, 4))
+    >>> X = np.random.default_rng(0).integers(3, size=(90, 4))
+    >>> X[:70, 1] = X[:70, 0]
     >>> search = ESSSearchCV(BayesNetStructureEstimator(random_state=0), [1, 10, 100], cv=3).fit(X)
     >>> display = ESSCurveDisplay.from_estimator(search)
     >>> display.ax_.get_xscale()
