@@ -310,7 +310,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         """The table, with names and number of columns checked against `fit` unless `reset`."""
         table = open_table(X)
         validate_data(self, table.native, reset=reset, skip_check_array=True)
-        if not reset and table.labels is not None and self._x_template.columns is not None:
+        if not reset and table.labels is not None and self._x_template.empty is not None:
             # scikit-learn compares names only where all are strings.
             fitted = list(self.network_.labels[: self.n_features_in_])
             if table.labels != fitted:

@@ -3,6 +3,7 @@
 import math
 import threading
 from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -176,57 +177,58 @@ class LocalScores:
     def _evaluate_natively(
         self, child: int, parents: tuple[int, ...], changes: np.ndarray
     ) -> np.ndarray:
-        tables, which = self._tables_of_changes(child, parents, changes)
-        addresses = np.array([table.addresses for table in tables], dtype=np.uintp)[which]
-        known, length = tables[0].n_known, len(tables[0].cells)
+        shapes = self._shapes_of_changes(child, parents, len(changes) > 1)
+        # Whoever joins comes first, by cardinality; then no change, then each parent that leaves.
+        n_joining = max(len(changes) - 1 - len(parents), 0)
+        which = np.arange(-n_joining, len(changes) - n_joining) + shapes.n_joining
+        which[:n_joining] = self._cardinality_class[changes[:n_joining]]
+        known, length = shapes.tables[0].n_known, len(shapes.tables[0].cells)
         totals = np.zeros(len(changes), dtype=np.int64)
         n_unknown = 2 * len(changes) * min(self.data.n_rows, int(self.data.n_samples // known))
         owners = np.empty(n_unknown, dtype=np.int32)
         counts = np.empty(n_unknown, dtype=np.int64)
-        packs = self._packs.cheapest(math.prod(self._states(parents)) * self._cardinalities[child])
+        packs = self._packs.cheapest(shapes.n_parent_states * self._cardinalities[child])
         n_unknown = sum_families(
             self.data.codes, self.data.cardinalities, self.data.weights,
             packs.codes, packs.cardinalities, packs.starts,
             child, np.array(parents, dtype=np.int32), changes,
-            addresses, known, length, totals, owners, counts,
+            shapes.addresses[which], known, length, totals, owners, counts,
         )
-        by_counts = np.array([not table.usable for table in tables])[which]
+        by_counts = shapes.unusable[which]
         if n_unknown:
             owners, counts = owners[:n_unknown], counts[:n_unknown]
             group = 2 * which[owners >> 1] + (owners & 1)
             for g in np.unique(group).tolist():
                 chosen = group == g
-                values, fits = tables[g >> 1].evaluate(counts[chosen], g & 1)
+                values, fits = shapes.tables[g >> 1].evaluate(counts[chosen], g & 1)
                 places = owners[chosen] >> 1
                 np.add.at(totals, places, -values if g & 1 else values)
                 if not fits.all():
                     by_counts[places[~fits]] = True
-        scales = np.array([table.scale for table in tables])
-        constants = np.array([table.constant + table.shift for table in tables])
-        scores = totals / scales[which] + constants[which]
-        for k in by_counts.nonzero()[0].tolist():
-            scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))
+        scores = totals / shapes.scales[which] + shapes.constants[which]
+        if by_counts.any():
+            for k in by_counts.nonzero()[0].tolist():
+                scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))
         return scores
 
-    def _tables_of_changes(
-        self, child: int, parents: tuple[int, ...], changes: np.ndarray
-    ) -> tuple[list[TermTables], np.ndarray]:
-        """The tables that any of the changes needs, and for each change which of them."""
-        states = math.prod(self._states(parents))
-        n_parents = len(parents)
-        if len(changes) == 1 and changes[0] == child:
-            return [self._tables(child, states, n_parents)], np.zeros(1, dtype=np.int64)
-        # Changes of one cardinality in one direction share the shape of the family.
-        tables = [
-            self._tables(child, states * cardinality, n_parents + 1)
-            for cardinality in self._distinct_cardinalities
-        ]
-        which = self._cardinality_class[changes]
-        for k in np.flatnonzero(np.isin(changes, (child, *parents))).tolist():
-            which[k] = len(tables)
-            rest = _toggle(child, parents, int(changes[k]))
-            tables.append(self._tables(child, math.prod(self._states(rest)), len(rest)))
-        return tables, which
+    def _shapes_of_changes(self, child: int, parents: tuple[int, ...], every: bool) -> "_Shapes":
+        """Tables for every change of the parents, or for no change alone."""
+        cardinalities = tuple(self._states(parents))
+        key = (self._cardinalities[child], cardinalities, every)
+        shapes = self._shapes.get(key)
+        if shapes is None:
+            states = math.prod(cardinalities)
+            # Changes of one cardinality in one direction share the shape of the family.
+            wanted = [(states, len(parents))]
+            n_joining = 0
+            if every:
+                n_joining = len(self._distinct_cardinalities)
+                joined = [(states * r, len(parents) + 1) for r in self._distinct_cardinalities]
+                wanted = joined + wanted + [(states // r, len(parents) - 1) for r in cardinalities]
+            tables = [self._tables(child, *shape) for shape in wanted]
+            shapes = _Shapes.of(tables, n_joining, states)
+            self._shapes.put(key, shapes, 500 + 60 * len(tables))
+        return shapes
 
     def _tables(self, child: int, n_parent_states: int, n_parents: int) -> TermTables:
         key = (self._cardinalities[child], n_parent_states, n_parents)
@@ -247,6 +249,30 @@ class LocalScores:
             self.data.n_variables,
             self.data.n_samples,
             self.ess,
+        )
+
+
+class _Shapes(NamedTuple):
+    """Tables of terms of several shapes of family, and their parts side by side."""
+
+    tables: list[TermTables]
+    n_joining: int
+    n_parent_states: int
+    addresses: np.ndarray
+    scales: np.ndarray
+    constants: np.ndarray
+    unusable: np.ndarray
+
+    @classmethod
+    def of(cls, tables: list[TermTables], n_joining: int, n_parent_states: int) -> "_Shapes":
+        return cls(
+            tables,
+            n_joining,
+            n_parent_states,
+            np.array([table.addresses for table in tables], dtype=np.uintp),
+            np.array([table.scale for table in tables]),
+            np.array([table.constant + table.shift for table in tables]),
+            np.array([not table.usable for table in tables]),
         )
 
 

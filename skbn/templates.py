@@ -90,9 +90,8 @@ class TableTemplate:
 
     Attributes
     ----------
-    columns : tuple of ColumnTemplate, or None
+    empty : native data frame of 0 rows, or None
         None for arrays.
-    labels : labels as the frame's library holds them, or None
     dtype : numpy dtype, or None
 
     Examples
@@ -107,8 +106,7 @@ class TableTemplate:
     1  False   low
     """
 
-    columns: tuple[ColumnTemplate, ...] | None = None
-    labels: Any = None
+    empty: Any = None
     dtype: np.dtype | None = None
 
     @classmethod
@@ -118,8 +116,12 @@ class TableTemplate:
         if frame is None:
             return cls(dtype=_array_type(X))
         native = frame.to_native()
-        columns = tuple(map(ColumnTemplate.of, frame.iter_columns()))
-        return cls(columns, native.columns if hasattr(native, "iloc") else list(frame.columns))
+        # Not a slice of length 0, which would keep the rows alive.
+        if frame.implementation.is_polars():
+            return cls(native.clear())
+        if frame.implementation.is_pyarrow():
+            return cls(native.schema.empty_table())
+        return cls(native.iloc[:0].copy())
 
     def build(self, codes: np.ndarray, categories: Sequence[np.ndarray]) -> Any:
         """The table whose cell (t, i) holds ``categories[i][codes[i, t]]``.
@@ -133,20 +135,23 @@ class TableTemplate:
         -------
         data frame, or ndarray of shape (n_rows, n_columns)
         """
-        if self.columns is None:
+        if self.empty is None:
             dtype = common_type(self.dtype, categories)
             columns = [levels.astype(dtype)[row]
                        for row, levels in zip(codes, categories, strict=True)]
             return np.stack(columns, axis=1)
-        columns = [template.build(row, levels) for template, row, levels
-                   in zip(self.columns, codes, categories, strict=True)]
+        frame = open_frame(self.empty)
+        columns = [
+            ColumnTemplate.of(column).build(row, levels)
+            for column, row, levels in zip(frame.iter_columns(), codes, categories, strict=True)
+        ]
         first = nw.from_native(columns[0], series_only=True)
         library = nw.get_native_namespace(first)
         if first.implementation.is_pyarrow():
-            return library.table(columns, names=self.labels)
+            return library.table(columns, names=list(frame.columns))
         table = library.DataFrame(dict(enumerate(columns)) if hasattr(columns[0], "iloc")
                                   else columns)
-        table.columns = self.labels
+        table.columns = self.empty.columns
         return table
 
 

@@ -7,7 +7,7 @@ import numpy as np
 from skbn.scores import Family, Score, terms_of
 
 # Counts below the first are tabulated at once, counts below the second when they first occur.
-_KNOWN = 512
+_KNOWN = 1024
 _LENGTH = 16384
 # Room for the rounding of terms that grow in proportion to the count, as a share of them.
 _ROUNDING = 2.0**-48

@@ -327,12 +327,12 @@ TERMS = {
     "sums beyond the largest float": (lambda n: np.where(n > 1e5, 1e306, n), lambda n: n),
     "tiny": (lambda n: 1e-300 * n, lambda n: 3e-300 * n),
     "a peak between the known counts and N": (
-        lambda n: np.where((n > 600) & (n < 700), 1e6 * n**2, n), lambda n: 2 * n
+        lambda n: np.where((n > 1600) & (n < 1700), 1e6 * n**2, n), lambda n: 2 * n
     ),
     "a peak in the terms of parents": (
-        lambda n: n, lambda n: np.where((n > 600) & (n < 700), -1e12 * n**2, n)
+        lambda n: n, lambda n: np.where((n > 1600) & (n < 1700), -1e12 * n**2, n)
     ),
-    "minus infinity": (lambda n: np.where(n > 690, -np.inf, n), lambda n: 0 * n),
+    "minus infinity": (lambda n: np.where(n > 1690, -np.inf, n), lambda n: 0 * n),
     "minus infinity above what is known, but for N": (
         lambda n: np.where((n > 600) & (n < 20_000), -np.inf, n), lambda n: 0 * n
     ),
@@ -345,7 +345,7 @@ TERMS = {
 def test_tabulated_score_with_values_of_any_size(what):
     rng = np.random.default_rng(0)
     codes = rng.integers(0, 3, (5, 40))
-    data = CategoricalData.from_codes(codes, [3] * 5, rng.choice([1, 30, 650, 10**6], 40))
+    data = CategoricalData.from_codes(codes, [3] * 5, rng.choice([1, 30, 1650, 10**6], 40))
     tabulated, counted = (
         LocalScores(data, OwnTerms(*TERMS[what], tabulated), 1.0) for tabulated in (True, False)
     )

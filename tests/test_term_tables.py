@@ -37,12 +37,12 @@ def assert_sums_fit(fixed, counts, n_samples):
 
 @pytest.mark.parametrize("name", [name for name, score in SCORES.items() if score.tabulated])
 @pytest.mark.parametrize("ess", [1e-300, 1e-3, 1.0, 1e4, 1e300])
-@pytest.mark.parametrize("n_samples", [1, 2, 511, 512, 16383, 16384, 10**6, 2**31 - 1])
+@pytest.mark.parametrize("n_samples", [1, 2, 1023, 1024, 16383, 16384, 10**6, 2**31 - 1])
 def test_tables_hold_the_terms_less_multiples_of_the_count(name, ess, n_samples):
     score, shape = SCORES[name], family(n_samples, ess)
     tables = TermTables(score, shape)
     assert tables.usable
-    assert tables.n_known == min(n_samples + 1, 512)
+    assert tables.n_known == min(n_samples + 1, 1024)
     assert len(tables.cells) == len(tables.parents) == min(n_samples + 1, 16384)
     assert math.frexp(tables.scale)[0] == 0.5
     known = np.arange(1, tables.n_known)
@@ -157,12 +157,12 @@ def test_rounding_breaks_no_bound():
 
 
 def test_a_count_that_breaks_the_bound_is_told_apart():
-    # No sum of these fits 64 bits once 600 is among the counts, which no known count tells.
-    tables = TermTables(Score(lambda n: np.where(n == 600, 1e9, n**0.5)), family(10**6))
+    # No sum of these fits 64 bits once 1600 is among the counts, which no known count tells.
+    tables = TermTables(Score(lambda n: np.where(n == 1600, 1e9, n**0.5)), family(10**6))
     assert tables.usable
-    values, fits = tables.evaluate(np.array([599, 600, 601, 999_999]), False)
+    values, fits = tables.evaluate(np.array([1599, 1600, 1601, 999_999]), False)
     assert fits.tolist() == [True, False, True, True]
     assert values[1] == 0
     # It is asked for again each time.
-    assert tables.cells[600] == 0
-    assert tables.cells[599] != 0
+    assert tables.cells[1600] == 0
+    assert tables.cells[1599] != 0
