@@ -153,8 +153,9 @@ def _find(
         raise ValueError(
             f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
             f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
-            f"0). Its levels are {_show(levels)}.{differ} Every level must be declared at fit, "
-            "with a categorical dtype or categories=."
+            f"0). Its levels are {_show(levels)}.{differ} Every level must be declared at fit: "
+            "give the whole table a categorical dtype before it is split, "
+            "X = X.astype('category'), or list them with categories=."
         )
     return _compact(codes, len(levels))
 
@@ -178,10 +179,24 @@ def _refuse_missing(factor: Factor, label: Any, rows: np.ndarray | None) -> None
     if missing.any():
         raise ValueError(
             f"Column {label!r} has {int(missing.sum())} missing value(s) (NaN, None or null), the "
-            f"first in row {_first(missing, rows)} (counted from 0). Fill them or make them a "
-            "category of their own, for example with "
-            f"X[{label!r}].astype('string').fillna('missing')."
+            f"first in row {_first(missing, rows)} (counted from 0). Fill them, drop their rows, "
+            f"or make them a category of their own, for example with {_cure(factor, label)}."
         )
+
+
+def _cure(factor: Factor, label: Any) -> str:
+    """A line of pandas that gives missing values a level of their own."""
+    column = f"X[{label!r}]"
+    fill = "cat.add_categories('missing').fillna('missing')"
+    if factor.declared:
+        return f"{column}.{fill}"
+    if _is_whole(factor.levels):
+        return f"{column}.astype('string').fillna('missing')"
+    # As text every measurement would be a level.
+    return (
+        f"pandas.qcut({column}, 4, duplicates='drop').{fill}, since the others are "
+        f"{len(factor.levels)} distinct real values"
+    )
 
 
 def _refuse_infinite_levels(levels: np.ndarray, label: Any) -> None:

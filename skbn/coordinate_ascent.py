@@ -13,6 +13,7 @@ from skbn.search import SearchRuns
 
 # The ascent ends when a step changes the equivalent sample size by less than this.
 TOLERANCE = 0.1
+_ADVICE = "Compare it with other values by ESSSearchCV."
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +89,7 @@ def ascend(
             break
         ess = new
     if step.problem is not None:
-        _warn(f"For the last graph {step.problem}; ess={step.ess:g} is kept.")
+        _warn(f"For the last graph {step.problem}; ess={step.ess:g} is kept. {_ADVICE}")
     return Ascent(step.ess, step.runs, history)
 
 
@@ -119,7 +120,7 @@ def _best_of_cycle(data: CategoricalData, cycle: Sequence[_Step]) -> _Step:
     members = ", ".join(f"{step.ess:.4g}" for step in cycle)
     _warn(
         f"The coordinate ascent cycles between the equivalent sample sizes {members}; "
-        f"{best.ess:.4g}, of highest marginal likelihood, is kept."
+        f"{best.ess:.4g}, of highest marginal likelihood, is kept. {_ADVICE}"
     )
     return best
 
@@ -133,5 +134,5 @@ def fixed_graph_ess(data: CategoricalData, policy: str, runs: SearchRuns) -> Asc
     choose = _analytic if policy == "analytic" else _most_likely
     ess, problem = choose(data, runs, 1.0)
     if problem is not None:
-        _warn(f"For the graph found {problem}; ess={ess:g} is kept.")
+        _warn(f"For the graph found {problem}; ess={ess:g} is kept. {_ADVICE}")
     return Ascent(ess, runs, [ess])

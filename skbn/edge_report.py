@@ -12,7 +12,7 @@ from skbn.bayes_factor import EdgeBayesFactor
 from skbn.contingency import Contingency
 from skbn.encoding import open_table
 from skbn.ess_changes import EssSigns
-from skbn.given_graph import read_graph
+from skbn.given_graph import fitted_within, read_graph
 from skbn.reading import label_of_target, read_table
 from skbn.special import float_of
 from skbn.uniformity import uniformity
@@ -21,10 +21,10 @@ _TEXT, _NUMBER = object, np.float64
 _COLUMNS = {
     "parent": _TEXT,
     "child": _TEXT,
-    "given": _TEXT,
-    "present": np.bool_,
     "verdict": _TEXT,
     "log_bayes_factor": _NUMBER,
+    "given": _TEXT,
+    "present": np.bool_,
     "large_ess_log_bayes_factor": _NUMBER,
     "uniformity": _NUMBER,
     "mutual_information": _NUMBER,
@@ -84,16 +84,16 @@ def edge_report(
         ``polars.DataFrame(report)`` make a table of it.
 
         parent, child : names
-        given : list of names
-            The other parents of the child.
-        present : bool
-            Whether the graph has the edge; without `absent`, always.
         verdict : str
             "supported" if the change in AIC is above zero. Otherwise "prior and skewness" if the
             log Bayes factor is above zero all the same: what favours the edge is the prior, with
             the skewness of the two distributions (Corollary 1). Otherwise "unsupported".
         log_bayes_factor : float
             At `ess`, in nats (Eq. 7); the change of the BDeu score by the edge.
+        given : list of names
+            The other parents of the child.
+        present : bool
+            Whether the graph has the edge; without `absent`, always.
         large_ess_log_bayes_factor : float
             Its form for large `ess`, in nats (Eq. 8).
         uniformity : float
@@ -142,6 +142,7 @@ def edge_report(
     >>> report["ess_low"].round(2), report["ess_high"]
     (array([10.4]), array([inf]))
     """
+    graph = fitted_within(graph)
     ess = _read_ess(ess, graph)
     reading = read_table(X, y, sample_weight, _read_categories(categories, graph, X, y))
     labels = reading.labels

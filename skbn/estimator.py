@@ -38,18 +38,19 @@ class BayesNetStructureEstimator(BaseEstimator):
 
     Parameters
     ----------
-    score_type : {"bdeu", "loglik", "bic", "aic", "mdl", "k2", "bds", "bdj", "fnml", "qnml"} or \
-            score object, default="bdeu"
-        What the search maximises; see `skbn.scores`. An object with the methods of
-        `skbn.Score` is a score of your own.
+    score_type : str or score object, default="bdeu"
+        What the search maximises: "bdeu", "loglik", "bic", "aic", "mdl", "k2", "bds", "bdj",
+        "fnml" or "qnml"; see `skbn.scores`. An object with the methods of `skbn.Score` is a score
+        of your own.
     ess : float, "analytic" or "marginal_likelihood", default=1.0
         Equivalent sample size of the Dirichlet prior, in rows: it enters the scores that have
         one, and the parameters unless `parameter_ess` is given. "analytic" chooses it together
         with the graph, by coordinate ascent from the optimum of BIC with the estimate of Steck
         (2008, Eq. 18); "marginal_likelihood" likewise, with the maximum of p(D | ess, G).
-    search : {"greedy", "first_ascent", "tabu", "order"} or search object, default="greedy"
-        How graphs are searched. An object, such as ``TabuSearch(tabu_length=20)``, has parameters
-        of its own.
+    search : str or search object, default="greedy"
+        How graphs are searched: by single moves of edges ("greedy", "first_ascent", "tabu"), over
+        orders of the variables ("order"), or exactly ("exact", up to about 25 columns). An object,
+        such as ``TabuSearch(tabu_length=20)``, has parameters of its own.
     init : {"empty", "full", "random", "bic", "tree"} or graph, default="empty"
         Where the search starts: no edges; all edges in column order (`skbn.full_graph` gives
         another order); random edges, as many as columns; the optimum of BIC by the same search;
@@ -75,7 +76,8 @@ class BayesNetStructureEstimator(BaseEstimator):
     n_jobs : int, default=None
         Number of threads for the restarts.
     random_state : int, RandomState instance or None, default=None
-        Decides ties and random graphs.
+        Decides ties and random graphs. Ties are common: a first edge scores the same in both
+        directions. Pass a number for the same graph every time.
     verbose : int, default=0
         1 prints a line per run.
 
@@ -408,7 +410,9 @@ class BayesNetStructureEstimator(BaseEstimator):
         """Refuse parameters that an exact search would not heed."""
         init = repr(self.init) if isinstance(self.init, str) else "a graph"
         for name, given, default in (
-            ("init", init, "'empty'"), ("n_restarts", str(self.n_restarts), "0")
+            ("init", init, "'empty'"),
+            ("n_restarts", str(self.n_restarts), "0"),
+            ("max_iter", str(self.max_iter), "None"),
         ):
             if given != default:
                 raise ValueError(
@@ -444,5 +448,5 @@ def _few(labels: list[Hashable]) -> str:
     return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
 
 
-def _print_run(number: int, run: SearchResult) -> None:
-    print(f"run {number}: score {run.score:.4f} after {run.n_iter} moves")
+def _print_run(ess: float, number: int, run: SearchResult) -> None:
+    print(f"ess {ess:.4g}, run {number}: score {run.score:.4f} after {run.n_iter} moves")

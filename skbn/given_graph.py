@@ -18,8 +18,8 @@ def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -
         - a square array, or a data frame with the column names as index and columns, that is 1
           (True) at [parent, child] for an edge and 0 elsewhere;
         - a directed networkx graph whose nodes are column names;
-        - anything with an attribute ``edges_`` (a fitted estimator) or with ``labels`` and
-          ``edges`` (its network).
+        - a fitted estimator, a pipeline that ends in one, a search that holds one
+          (``best_estimator_``), or its network.
     labels : sequence
         Column names, in column order.
     name : str
@@ -38,6 +38,7 @@ def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -
     >>> read_graph([("a", "b"), ("c", "b")], ["a", "b", "c"]).parents(1)
     (0, 2)
     """
+    graph = fitted_within(graph)
     labels = list(labels)
     index = {label: i for i, label in enumerate(labels)}
     adjacency = _adjacency(graph, index, name)
@@ -47,11 +48,23 @@ def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -
         raise CycleError(error.cycle, labels, name) from None
 
 
+def fitted_within(graph: object) -> object:
+    """The fitted estimator in a grid search or at the end of a pipeline; else `graph` itself."""
+    while True:
+        if hasattr(graph, "best_estimator_"):
+            graph = graph.best_estimator_
+        elif hasattr(graph, "named_steps"):
+            graph = graph.steps[-1][1]
+        else:
+            return graph
+
+
 def labels_of(graph: object) -> list[Hashable]:
     """The names that a graph itself knows: of its variables, or at least of those with edges.
 
     The columns of a bare array are numbered.
     """
+    graph = fitted_within(graph)
     if hasattr(graph, "edges_"):
         graph = graph.network_
     if hasattr(graph, "is_directed"):

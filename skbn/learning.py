@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from skbn.constraints import Constraints
 from skbn.coordinate_ascent import Ascent, ascend, fixed_graph_ess
@@ -31,7 +32,7 @@ class Learning:
     max_iter, n_jobs
         As in the estimator.
     report : callable or None
-        Called with the number and the result of every run.
+        Called with the ESS, the number and the result of every run.
     n_evaluations : int
         Families counted so far.
     """
@@ -46,7 +47,7 @@ class Learning:
     seeds: list[int]
     max_iter: int | None = None
     n_jobs: int | None = None
-    report: Callable[[int, SearchResult], None] | None = None
+    report: Callable[[float, int, SearchResult], None] | None = None
     n_evaluations: int = 0
 
     def expect(self, ess_values: Sequence[float]) -> None:
@@ -64,7 +65,7 @@ class Learning:
             self.seeds,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
-            report=self.report,
+            report=None if self.report is None else partial(self.report, ess),
         )
         self.n_evaluations += scores.n_evaluations
         return runs

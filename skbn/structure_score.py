@@ -22,8 +22,8 @@ def structure_score(
     graph : graph
         (parent, child) pairs of column names, an adjacency matrix (row -> column), a networkx
         graph or a fitted estimator. The columns of an array are called "x0", "x1", ...
-    score_type : {"bdeu", "loglik", "bic", "aic", "mdl", "k2", "bds", "bdj", "fnml", "qnml"} or \
-            score object, default="bdeu"
+    score_type : str or score object, default="bdeu"
+        A name, as in `BayesNetStructureEstimator`, or an object of your own.
     ess : float, default=1.0
         Equivalent sample size, for the scores that use one.
     categories : "auto", list or dict, default="auto"

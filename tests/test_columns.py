@@ -240,7 +240,6 @@ def test_declared_levels_that_are_none():
 
 @pytest.mark.parametrize("values", [
     np.array([1.0, np.nan, np.nan]),
-    np.array([0.5, np.nan, np.nan]),
     ["a", None, float("nan")],
     [True, None, None],
     [1, pd.NA, None],
@@ -264,10 +263,14 @@ def test_declared_levels_that_are_none():
 ], ids=repr)
 def test_missing_values_are_refused(values):
     message = refusal(values)
+    # A polars Categorical is read as text.
+    dtype = getattr(values, "dtype", getattr(values, "type", None))
+    declared = isinstance(dtype, (pd.CategoricalDtype, pl.Enum)) or "dictionary" in str(dtype)
+    cure = "cat.add_categories('missing')" if declared else "astype('string')"
     assert message == (
         "Column 'c' has 2 missing value(s) (NaN, None or null), the first in row 1 (counted from "
-        "0). Fill them or make them a category of their own, for example with "
-        "X['c'].astype('string').fillna('missing')."
+        "0). Fill them, drop their rows, or make them a category of their own, for example with "
+        f"X['c'].{cure}.fillna('missing')."
     )
     assert message == refusal(values, levels=["a", 1, True])
     with pytest.raises(ValueError, match=r"2 missing value\(s\)"):
@@ -444,12 +447,24 @@ def test_levels_by_hand_that_make_no_sense():
     check([True], [1, True], levels=[1, True])
 
 
+def test_the_cure_for_missing_measurements_bins_them():
+    ages = pd.DataFrame({"age": [0.5, 1.5, np.nan, 22.5, 40.5, 61.5]})
+    with pytest.raises(ValueError, match=r"row 2 .* 5 distinct real values") as caught:
+        learn_column(ages["age"], "age")
+    cure = str(caught.value).split("for example with ")[1].split(", since")[0]
+    binned = eval(cure, {"pandas": pd, "X": ages})
+    _, levels = learn_column(binned, "age")
+    assert len(levels) == 5
+    assert levels[-1] == "missing"
+
+
 def test_values_that_are_not_among_the_levels():
     message = refusal(["a", "z", "b", "y", "z"], levels=["a", "b"])
     assert message == (
         "Column 'c' has values that are not among its levels: 'y', 'z', in 3 row(s), the first in "
-        "row 1 (counted from 0). Its levels are 'a', 'b'. Every level must be declared at fit, "
-        "with a categorical dtype or categories=."
+        "row 1 (counted from 0). Its levels are 'a', 'b'. Every level must be declared at fit: "
+        "give the whole table a categorical dtype before it is split, X = X.astype('category'), or "
+        "list them with categories=."
     )
     with pytest.raises(ValueError, match=r"0, 1, 2, 3, 4, 5, \.\.\. \(100 in all\)") as caught:
         apply_column([500], "c", np.arange(100))

@@ -188,7 +188,8 @@ def test_data_frames_of_the_report(table):
     frame = pd.DataFrame(report)
     assert frame.shape == (5, 15)
     assert frame["present"].dtype == bool
-    assert (frame.dtypes[5:] == np.float64).all()
+    assert list(frame.columns[:3]) == ["parent", "child", "verdict"]
+    assert (frame.dtypes[6:] == np.float64).all()
     assert pl.DataFrame(report).shape == (5, 15)
     empty = pd.DataFrame(edge_report([], table, ess=3.0))
     assert empty.shape == (0, 15)

@@ -251,7 +251,7 @@ def test_categories_that_do_not_fit_the_table():
         assert "categories must be 'auto', a list" in refusal(X, TypeError, categories=odd)
     message = refusal(X, categories={"b": [5, 7]})
     assert "Column 'b' has values that are not among its levels: 1, in 1 row(s)" in message
-    assert "with a categorical dtype or categories=." in message
+    assert "or list them with categories=." in message
     assert "The levels of column 'c' repeat 2" in refusal(X, categories={"c": [2, 2]})
     assert "The levels of column 'c' must be 'auto' or a list" in refusal(
         X, TypeError, categories={"c": "AUTO"})

@@ -1,4 +1,4 @@
-"""The quick start and the README's ten lines run as they stand."""
+"""The quick start and the README's code run as they stand."""
 
 import re
 import subprocess
@@ -47,9 +47,9 @@ def survey(n_rows=800):
     })
 
 
-def test_the_ten_lines_of_the_readme(tmp_path, monkeypatch):
+def test_the_code_of_the_readme(tmp_path, monkeypatch):
     text = need("README.md").read_text(encoding="utf-8")
-    block = re.search(r"^## Ten lines\n+```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)[1]
+    block, choosing = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
     survey().to_csv(tmp_path / "survey.csv", index=False)
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -69,3 +69,9 @@ def test_the_ten_lines_of_the_readme(tmp_path, monkeypatch):
     drawn = values["bn.sample(1000)"]
     assert drawn.shape == (1000, 4)
     assert drawn.dtypes.equals(train.dtypes)
+
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    exec(compile(choosing, "README.md", "exec"), names)
+    assert names["search"].best_params_["ess"] in names["search"].ess
+    matplotlib.pyplot.close("all")

@@ -77,7 +77,7 @@ def test_missing_cells(missing):
     table.loc[[2, 4], "b"] = missing
     for said in (refused_fit(table), refused_prediction(table)):
         assert "Column 'b' has 2 missing value(s) (NaN, None or null), the first in row 2" in said
-        assert "Fill them or make them a category of their own" in said
+        assert "Fill them, drop their rows, or make them a category of their own" in said
         assert "X['b'].astype('string').fillna('missing')" in said
 
 
@@ -115,7 +115,8 @@ def test_unknown_categories():
     assert "Column 'a' has values that are not among its levels: 'w', 'z', in 3 row(s)" in said
     assert "the first in row 1 (counted from 0)" in said
     assert "Its levels are 'u', 'v'" in said
-    assert "with a categorical dtype or categories=" in said
+    assert "give the whole table a categorical dtype before it is split" in said
+    assert "or list them with categories=" in said
     # The cures that it names are cures.
     by_dtype = X.assign(a=X["a"].astype(pd.CategoricalDtype(["u", "v", "w", "z"])))
     for cured in (
