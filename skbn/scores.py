@@ -15,7 +15,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
-from skbn.special import float_of, log_of, log_rising_factorial
+from skbn.special import float_of, log_of, log_rising_factorial, log_rising_factorials
 
 
 class Family(NamedTuple):
@@ -73,6 +73,11 @@ def entropy_terms(counts: np.ndarray) -> np.ndarray:
     return counts * np.log(np.where(counts > 0, counts, 1.0))
 
 
+def no_constant(self: Score, family: Family) -> float:
+    """The constant of scores that have none."""
+    return 0.0
+
+
 @dataclass(frozen=True)
 class BDeu:
     """Log marginal likelihood with the uniform Dirichlet prior of Buntine (1991), in nats.
@@ -89,14 +94,19 @@ class BDeu:
     def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
 
+    def set_terms_of_many(
+        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
+    ) -> np.ndarray:
+        """Set terms of whole counts, the i-th of a set of ``exp(log_states[which[i]])`` states."""
+        return log_rising_factorials(counts, which, math.log(family.ess) - log_states)
+
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return self.set_terms(counts, family.cardinality * family.n_parent_states, family)
 
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return self.set_terms(counts, family.n_parent_states, family)
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 @dataclass(frozen=True)
@@ -113,14 +123,18 @@ class LogLikelihood:
     def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
+    def set_terms_of_many(
+        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
+    ) -> np.ndarray:
+        return entropy_terms(counts)
+
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 def n_free_parameters(family: Family) -> float:
@@ -181,8 +195,7 @@ class K2:
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(family.cardinality))
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 SCORES: dict[str, Score] = {

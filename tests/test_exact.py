@@ -19,6 +19,7 @@ import pytest
 from skbn.data import CategoricalData
 from skbn.exact import _best_sinks, exact_search
 from skbn.graph_prior import EdgePenalty
+from skbn.layers import Layer
 from skbn.local_scores import LocalScores
 from skbn.scores import AIC, BIC, K2, SCORES, BDeu, Family, LogLikelihood
 from skbn.special import log_of, log_rising_factorial
@@ -215,18 +216,18 @@ def sums_of(data, score, ess, **attributes):
     counting = SubsetSums(data)
     vars(counting).update(attributes)
     counting.prepare()
-    sums = np.empty(2**data.n_variables)
+    sums = np.empty((1, 2**data.n_variables))
 
     def terms_of(signature):
-        n_states = counting.signatures.n_states(signature)
+        n_states = counting.signatures.states[signature]
         family = Family(1, n_states, 0, data.n_variables, data.n_samples, ess)
         return lambda counts: score.set_terms(counts, n_states, family)
 
-    for call in counting.blocks(
-        terms_of, np.zeros(counting.signatures.n), data.n_variables, sums
-    ):
-        call()
-    return sums
+    layer = Layer(terms_of, np.zeros(counting.signatures.n))
+    for _, group in counting.tasks([layer], data.n_variables, sums):
+        for call in group.calls:
+            call()
+    return sums[0]
 
 
 def sums_by_numpy(codes, cardinalities, weights, score, ess):
