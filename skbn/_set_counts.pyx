@@ -6,7 +6,7 @@ choice of the others (the prefix), are contiguous, and every call works on one s
 All kernels release the GIL and trust their caller.
 """
 
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
@@ -18,6 +18,8 @@ cdef int64_t LAST_ABSORBING = 4
 cdef int64_t N_BELOW = 128
 # Counts below are looked for one by one, larger ones are listed.
 cdef int64_t SMALL = 64
+# Rows that may be absorbed at one node, so that 16 bits hold the cells of one or two nodes.
+cdef int64_t MOST_ROWS_ABSORBED = 32767
 
 
 cdef struct Walk:
@@ -51,11 +53,10 @@ cdef struct Walk:
     int64_t n_noted
     # The same for weights below SMALL of absorbed cells, per set of the lowest columns.
     int64_t n_small
-    int32_t* absorbed
+    uint16_t* absorbed
     bint has_absorbed
-    # Scratch, zero between uses.
-    int32_t* gains
-    int32_t* nothing
+    uint16_t* gains
+    uint16_t* nothing
     # Out.
     int32_t* found
     int64_t n_found
@@ -87,17 +88,7 @@ cdef inline void forget(Walk* walk, int64_t n_noted) noexcept nogil:
             walk.n_occurring -= 1
 
 
-cdef inline void note_cell(Walk* walk, int32_t weight, int64_t index) noexcept nogil:
-    """The same for a cell of one set, also where the tables end."""
-    if weight < walk.length:
-        note(walk, weight)
-    else:
-        walk.large_sets[walk.n_large] = index
-        walk.large_counts[walk.n_large] = weight
-        walk.n_large += 1
-
-
-cdef inline void write(Walk* walk, int64_t index, const int32_t* absorbed) noexcept nogil:
+cdef inline void write(Walk* walk, int64_t index, const uint16_t* absorbed) noexcept nogil:
     """Write down the counts of a set: how often each occurs."""
     cdef int32_t* found = walk.found + 2 * walk.n_found
     cdef int32_t* start = found
@@ -118,7 +109,34 @@ cdef inline void write(Walk* walk, int64_t index, const int32_t* absorbed) noexc
     walk.ends_found[index] = walk.n_found
 
 
-cdef inline const int32_t* absorbed_by(Walk* walk, int64_t index) noexcept nogil:
+cdef inline void write_with(
+    Walk* walk, int64_t index, const uint16_t* absorbed, const int32_t* weights, int64_t n,
+) noexcept nogil:
+    """The same for a set that has further cells."""
+    cdef int64_t i
+    cdef int32_t weight
+    for i in range(n):
+        weight = weights[i]
+        if weight >= walk.length:
+            walk.large_sets[walk.n_large] = index
+            walk.large_counts[walk.n_large] = weight
+            walk.n_large += 1
+            continue
+        if weight >= SMALL and walk.counted[weight] == 0:
+            walk.occurring[walk.n_occurring] = weight
+            walk.n_occurring += 1
+        walk.counted[weight] += 1
+    write(walk, index, absorbed)
+    for i in range(n):
+        weight = weights[i]
+        if weight < walk.length:
+            walk.counted[weight] -= 1
+            if weight >= SMALL and walk.counted[weight] == 0:
+                # Those that occur only here came last.
+                walk.n_occurring -= 1
+
+
+cdef inline const uint16_t* absorbed_by(Walk* walk, int64_t index) noexcept nogil:
     """What absorbed cells add to a set that has one of the lowest columns."""
     return walk.absorbed + (index & (N_BELOW - 1)) * SMALL if walk.has_absorbed else walk.nothing
 
@@ -133,7 +151,7 @@ cdef int64_t take(Walk* walk, int64_t level, int64_t n_cells, int64_t index) noe
     cdef int32_t* new_ends = walk.ends + (level - 1) * walk.n_rows
     cdef const int32_t* states = walk.states + walk.level_starts[level]
     cdef const int32_t* nexts = walk.nexts + walk.level_starts[level]
-    cdef int64_t cell, i, k, n_touched, n_noted, n_new = 0, start = 0
+    cdef int64_t cell, i, k, n_touched, n_new = 0, start = 0
     cdef int32_t out = 0, state, position
     for cell in range(n_cells):
         n_touched = 0
@@ -166,11 +184,10 @@ cdef int64_t take(Walk* walk, int64_t level, int64_t n_cells, int64_t index) noe
                 walk.positions[state] = position + 1
         start = ends[cell]
     if index >= 0:
-        n_noted = walk.n_noted
-        for cell in range(n_new):
-            note_cell(walk, walk.cell_weights[cell], index)
-        write(walk, index, absorbed_by(walk, index) if level <= FIRST_ABSORBING else walk.nothing)
-        forget(walk, n_noted)
+        write_with(
+            walk, index, absorbed_by(walk, index) if level <= FIRST_ABSORBING else walk.nothing,
+            walk.cell_weights, n_new,
+        )
     return n_new
 
 
@@ -223,7 +240,8 @@ cdef int64_t absorb(
     Rows U of a cell end in one cell of S u T iff no column in which they differ is in T. With
     gains g(U) such that the sum of g over the subsets of any V is "one cell of the weight of V",
     the cell adds the sum of g(U) over all U that T does not split. Each g(U) is filed under the
-    columns D in which the rows of U differ, and added to all T disjoint from D.
+    columns D in which the rows of U differ, and added to all T disjoint from D. Gains may be
+    negative, and are numbers modulo 2^16; their sums are not negative, and below it.
     """
     cdef int32_t* patterns = walk.patterns + level * walk.n_rows
     cdef int32_t* weights = walk.weights + level * walk.n_rows
@@ -231,42 +249,65 @@ cdef int64_t absorb(
     cdef const uint64_t* keys = walk.keys + walk.level_starts[level]
     cdef int64_t n_below = (<int64_t>1) << level
     cdef int64_t cell, members, n_subsets, i, j, u, v, half, start = 0, n_left = 0, width = 0
-    cdef int32_t out = 0, sign, x
+    cdef int64_t n_absorbed = 0
+    cdef int32_t out = 0, weight
+    cdef uint16_t sign, x
     cdef int32_t subset_weights[64]
     cdef int64_t columns[64]
     cdef int64_t lowest[64]
-    cdef int32_t signs[64]
-    cdef int32_t* gains
-    cdef int32_t* lower
-    cdef int32_t* upper
+    cdef uint16_t signs[64]
+    cdef int64_t apart[6]
+    cdef uint16_t* gains
+    cdef uint16_t* lower
+    cdef uint16_t* upper
+    for cell in range(n_cells):
+        if ends[cell] - start <= MOST_ABSORBED:
+            weight = 0
+            for i in range(start, ends[cell]):
+                weight += weights[i]
+            if weight < walk.n_small and weight >= width:
+                width = weight + 1
+        start = ends[cell]
+    if width == 0:
+        return n_cells
+    # A multiple of what processors add at once.
+    width = (width + 7) & ~7
+    memset(walk.gains, 0, n_below * width * sizeof(uint16_t))
+    start = 0
     for cell in range(n_cells):
         members = ends[cell] - start
         n_subsets = 0
-        if members == 2 and weights[start] + weights[start + 1] < walk.n_small:
-            width = max(width, weights[start] + weights[start + 1] + 1)
+        if members == 2 and weights[start] + weights[start + 1] < walk.n_small and (
+            n_absorbed < MOST_ROWS_ABSORBED - 1
+        ):
+            n_absorbed += 2
             gains = walk.gains
             gains[weights[start]] += 1
             gains[weights[start + 1]] += 1
-            gains += SMALL * differing(keys[patterns[start]], keys[patterns[start + 1]])
+            gains += width * differing(keys[patterns[start]], keys[patterns[start + 1]])
             gains[weights[start]] -= 1
             gains[weights[start + 1]] -= 1
             gains[weights[start] + weights[start + 1]] += 1
             start = ends[cell]
             continue
-        if members <= MOST_ABSORBED:
+        if members <= min(MOST_ABSORBED, MOST_ROWS_ABSORBED - n_absorbed):
             n_subsets = (<int64_t>1) << members
             subset_weights[0] = 0
             columns[0] = 0
             signs[0] = 1
             for i in range(members):
                 u = (<int64_t>1) << i
-                for j in range(u):
+                for j in range(i):
+                    apart[j] = differing(keys[patterns[start + i]], keys[patterns[start + j]])
+                subset_weights[u] = weights[start + i]
+                signs[u] = 65535
+                lowest[u] = i
+                columns[u] = 0
+                for j in range(1, u):
                     subset_weights[u + j] = subset_weights[j] + weights[start + i]
                     signs[u + j] = -signs[j]
-                    lowest[u + j] = lowest[j] if j else i
-                    columns[u + j] = columns[j] | differing(
-                        keys[patterns[start + i]], keys[patterns[start + lowest[j]]]
-                    ) if j else 0
+                    lowest[u + j] = lowest[j]
+                    columns[u + j] = columns[j] | apart[lowest[j]]
             if subset_weights[n_subsets - 1] >= walk.n_small:
                 n_subsets = 0
         if n_subsets == 0:
@@ -278,38 +319,35 @@ cdef int64_t absorb(
             ends[n_left] = out
             n_left += 1
             continue
-        width = max(width, subset_weights[n_subsets - 1] + 1)
+        n_absorbed += members
         for u in range(1, n_subsets):
-            gains = walk.gains + columns[u] * SMALL
+            gains = walk.gains + columns[u] * width
             sign = signs[u]
             v = u
             while v:
                 gains[subset_weights[v]] += sign * signs[v]
                 v = (v - 1) & u
         start = ends[cell]
-    if width == 0:
-        return n_left
     # From what is filed under D to what sets T get: sums over all D disjoint from T.
+    half = width
     for i in range(level):
-        half = (<int64_t>1) << i
-        for u in range(n_below):
-            if u & half:
-                continue
-            lower = walk.gains + u * SMALL
-            upper = lower + half * SMALL
-            for j in range(width):
+        lower = walk.gains
+        while lower < walk.gains + n_below * width:
+            upper = lower + half
+            for j in range(half):
                 x = lower[j]
                 lower[j] = x + upper[j]
                 upper[j] = x
+            lower += 2 * half
+        half *= 2
     if not walk.has_absorbed:
-        memset(walk.absorbed, 0, N_BELOW * SMALL * sizeof(int32_t))
+        memset(walk.absorbed, 0, N_BELOW * SMALL * sizeof(uint16_t))
         walk.has_absorbed = True
-    upper = walk.absorbed + (index & (N_BELOW - 1)) * SMALL
     for u in range(1, n_below):
+        upper = walk.absorbed + ((index & (N_BELOW - 1)) + u) * SMALL
+        lower = walk.gains + u * width
         for j in range(width):
-            upper[u * SMALL + j] += walk.gains[u * SMALL + j]
-    for u in range(n_below):
-        memset(walk.gains + u * SMALL, 0, width * sizeof(int32_t))
+            upper[j] += lower[j]
     return n_left
 
 
@@ -318,7 +356,6 @@ cdef void visit(
 ) noexcept nogil:
     """Write down every set that adds columns below `level` to the present one."""
     cdef int64_t i, n_new, n_noted = walk.n_noted
-    cdef const int32_t* weights
     if level == 0 or size == walk.max_size:
         return
     if level == FIRST_ABSORBING:
@@ -337,11 +374,10 @@ cdef void visit(
         return
     if level == 1:
         # The patterns that are left are states of the one column that is left.
-        weights = walk.weights + walk.n_rows
-        for i in range(walk.ends[walk.n_rows + n_cells - 1]):
-            note_cell(walk, weights[i], index + 1)
-        write(walk, index + 1, absorbed_by(walk, index + 1))
-        forget(walk, n_noted)
+        write_with(
+            walk, index + 1, absorbed_by(walk, index + 1),
+            walk.weights + walk.n_rows, walk.ends[walk.n_rows + n_cells - 1],
+        )
         return
     i = (<int64_t>1) << (level - 1)
     n_new = take(walk, level, n_cells, index + i)
@@ -356,8 +392,7 @@ cdef void visit_block(
     Walk* walk, int64_t n_columns, int64_t prefix, int64_t n_tail
 ) noexcept nogil:
     """The sets of one prefix, their columns from `n_tail` upward."""
-    cdef int64_t level, n_cells = 1, size = 0, start, n_noted, cell
-    cdef int32_t weight
+    cdef int64_t level, n_cells = 1, size = 0, start, cell
     cdef const int32_t* ends
     for level in range(n_columns, n_tail, -1):
         if (prefix >> (level - 1 - n_tail)) & 1:
@@ -367,17 +402,14 @@ cdef void visit_block(
             n_cells = leave(walk, level, n_cells)
     if size > walk.max_size:
         return
-    n_noted = walk.n_noted
     ends = walk.ends + n_tail * walk.n_rows
     start = 0
     for cell in range(n_cells):
-        weight = 0
+        walk.cell_weights[cell] = 0
         while start < ends[cell]:
-            weight += walk.weights[n_tail * walk.n_rows + start]
+            walk.cell_weights[cell] += walk.weights[n_tail * walk.n_rows + start]
             start += 1
-        note_cell(walk, weight, 0)
-    write(walk, 0, walk.nothing)
-    forget(walk, n_noted)
+    write_with(walk, 0, walk.nothing, walk.cell_weights, n_cells)
     visit(walk, n_tail, n_cells, size, 0)
 
 
@@ -465,9 +497,9 @@ def count_sets(
         walk.counted = <int32_t*>calloc(length, sizeof(int32_t))
         walk.occurring = <int32_t*>malloc(n_rows * sizeof(int32_t))
         walk.noted = <int32_t*>malloc(n_rows * sizeof(int32_t))
-        walk.absorbed = <int32_t*>malloc(N_BELOW * SMALL * sizeof(int32_t))
-        walk.gains = <int32_t*>calloc(N_BELOW * SMALL, sizeof(int32_t))
-        walk.nothing = <int32_t*>calloc(SMALL, sizeof(int32_t))
+        walk.absorbed = <uint16_t*>malloc(N_BELOW * SMALL * sizeof(uint16_t))
+        walk.gains = <uint16_t*>malloc(N_BELOW * SMALL * sizeof(uint16_t))
+        walk.nothing = <uint16_t*>calloc(SMALL, sizeof(uint16_t))
         failed = (
             walk.patterns == NULL or walk.weights == NULL or walk.ends == NULL
             or walk.members == NULL or walk.state_weights == NULL or walk.positions == NULL
