@@ -12,6 +12,7 @@ except ImportError as error:
 from skbn.analytic_ess import AnalyticESS, analytic_ess
 from skbn.classifier import BayesNetClassifier
 from skbn.equivalence import structural_hamming_distance
+from skbn.ess_path import ESSPath, ess_path
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.scores import Family, Score
 from skbn.search import (
@@ -30,6 +31,7 @@ __all__ = [
     "AnalyticESS",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
+    "ESSPath",
     "ExactSearch",
     "Family",
     "FirstAscentSearch",
@@ -38,6 +40,7 @@ __all__ = [
     "Score",
     "TabuSearch",
     "analytic_ess",
+    "ess_path",
     "full_graph",
     "structural_hamming_distance",
     "structure_score",

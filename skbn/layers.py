@@ -1,6 +1,5 @@
 """Functions of sets that are sums of terms of the counts, and their terms as integers."""
 
-import math
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

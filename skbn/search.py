@@ -1,7 +1,7 @@
 """Searches as objects, where they start, and how often they start again."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 import numpy as np
@@ -16,7 +16,7 @@ from skbn.climbing import (
     climb_with_tabu,
 )
 from skbn.constraints import Constraints
-from skbn.exact import exact_search
+from skbn.exact import exact_searches
 from skbn.given_graph import read_graph
 from skbn.graph import DAG
 from skbn.local_scores import LocalScores
@@ -128,7 +128,15 @@ class ExactSearch(BaseEstimator):
         self.n_jobs = n_jobs
 
     def search(self, scores, start, constraints, rng, max_iter=None):
-        found = exact_search(
+        (result,) = self.search_grid([scores], constraints)
+        return replace(result, start_score=scores.total(start.all_parents()))
+
+    def search_grid(self, scores, constraints):
+        """One result for each of `scores`, which differ in nothing but their ess.
+
+        All sets of variables are counted once for the whole grid. There is no start.
+        """
+        networks = exact_searches(
             scores,
             max_parents=constraints.max_parents,
             allowed=constraints.allowed,
@@ -136,7 +144,7 @@ class ExactSearch(BaseEstimator):
             max_memory=self.max_memory,
             n_jobs=self.n_jobs,
         )
-        return SearchResult(found.parents, found.score, scores.total(start.all_parents()))
+        return [SearchResult(found.parents, found.score, found.score) for found in networks]
 
 
 SEARCHES: dict[str, Search] = {

@@ -147,7 +147,7 @@ class SubsetScores:
             yield counts, self._family(r, every // r, n - 1)
 
     def _plan_layers(self, is_set_function: bool) -> None:
-        score, signatures = self._scores.score, self._counting.signatures
+        signatures = self._counting.signatures
         sizes = np.array(signatures.sizes, dtype=np.float64)
         if is_set_function:
             set_terms, set_terms_at = self._set_terms()
