@@ -19,6 +19,8 @@ from skbn.search import SEARCHES, ExactSearch, Search, SearchRuns, draw_seeds, r
 
 # Relative to the best score: a graph that comes as close is as good.
 _TIE = 1e-9
+# Bytes of local scores that are remembered for each ESS.
+_MEMORY = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,12 +126,12 @@ def ess_path(
     >>> rng = np.random.default_rng(0)
     >>> rain = rng.random(200) < 0.3
     >>> wet = np.where(rng.random(200) < 0.8, rain, ~rain)
-    >>> X = np.column_stack([rain, wet, rng.random(200) < 0.5])
-    >>> path = ess_path(X, [1, 3, 10, 30, 100, 300])
+    >>> X = np.column_stack([rain, wet, rng.random(200) < 0.4, rng.random(200) < 0.3])
+    >>> path = ess_path(X, [1, 10, 100, 1000])
     >>> path.n_edges.tolist()
-    [1, 1, 1, 1, 1, 3]
-    >>> path.map_ess, path.map_interval
-    (10.0, (1.0, 100.0))
+    [1, 1, 1, 4]
+    >>> path.map_ess, path.map_interval, round(path.continuous_map_ess, 1)
+    (10.0, (1.0, 100.0), 6.7)
     """
     parameters = {
         "search": search, "score_type": score_type, "init": init, "n_restarts": n_restarts,
@@ -155,11 +157,12 @@ def ess_path(
     seeds = draw_seeds(check_random_state(random_state), n_restarts)
 
     def scores_at(ess: float) -> LocalScores:
-        return LocalScores(data, score, ess, log_prior)
+        return LocalScores(data, score, ess, log_prior, memory=_MEMORY)
 
     def search_at(ess: float) -> SearchRuns:
+        scores = LocalScores(data, score, ess, log_prior)
         return run_search(
-            search, scores_at(ess), constraints, init, labels, seeds,
+            search, scores, constraints, init, labels, seeds,
             max_iter=max_iter, n_jobs=n_jobs,
         )
 

@@ -16,7 +16,7 @@ from skbn.workers import CallGroup
 
 # Entries of the tables of terms of one layer, and of all layers that are summed at once.
 _TABLE_ENTRIES = 2**21
-_LAYERS_ENTRIES = 2**24
+_LAYERS_ENTRIES = 2**25
 # Rows and counts at a time, which bounds the time of a call and what it holds.
 _CALL_ROWS = 2**24
 _CALL_COUNTS = 2**18
