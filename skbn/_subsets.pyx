@@ -70,6 +70,23 @@ cdef void spread_piece(double* best, int64_t n_bits, int64_t left_out) noexcept 
         if bit == left_out:
             continue
         half = (<int64_t>1) << bit
+        # Loops of so few steps would cost more than the steps.
+        if half == 1:
+            for i in range(0, size, 2):
+                best[i + 1] = best[i + 1] if best[i + 1] > best[i] else best[i]
+            continue
+        if half == 2:
+            for i in range(0, size, 4):
+                best[i + 2] = best[i + 2] if best[i + 2] > best[i] else best[i]
+                best[i + 3] = best[i + 3] if best[i + 3] > best[i + 1] else best[i + 1]
+            continue
+        if half == 4:
+            for run in range(size // 8):
+                lower = best + 8 * run
+                upper = lower + 4
+                for i in range(4):
+                    upper[i] = upper[i] if upper[i] > lower[i] else lower[i]
+            continue
         for run in range(size // (2 * half)):
             lower = best + 2 * half * run
             upper = lower + half

@@ -19,7 +19,7 @@ _TABLE_ENTRIES = 2**21
 _LAYERS_ENTRIES = 2**25
 # Rows and counts at a time, which bounds the time of a call and what it holds.
 _CALL_ROWS = 2**24
-_CALL_COUNTS = 2**18
+_CALL_COUNTS = 2**19
 _CALL_LARGE_COUNTS = 2**20
 
 
