@@ -1,7 +1,7 @@
 """Structure learning of discrete Bayesian networks, for scikit-learn."""
 
 try:
-    from skbn import _counting, _subsets  # noqa: F401
+    from skbn import _counting, _set_counts, _subsets  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
@@ -20,6 +20,7 @@ from skbn.contingency import Contingency, contingency_table
 from skbn.edge_report import edge_report
 from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
+from skbn.ess_path import ESSPath, ess_path
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.model_selection import ESSSearchCV
 from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
@@ -43,6 +44,7 @@ __all__ = [
     "BayesNetStructureEstimator",
     "Contingency",
     "ESSCurveDisplay",
+    "ESSPath",
     "ESSPathDisplay",
     "ESSSearchCV",
     "ExactSearch",
@@ -55,6 +57,7 @@ __all__ = [
     "analytic_ess",
     "contingency_table",
     "edge_report",
+    "ess_path",
     "ess_sign_changes",
     "ess_threshold",
     "full_graph",

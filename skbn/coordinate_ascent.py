@@ -14,6 +14,8 @@ from skbn.search import SearchRuns
 # The ascent ends when a step changes the equivalent sample size by less than this.
 TOLERANCE = 0.1
 _ADVICE = "Compare it with other values by ESSSearchCV."
+# To which the maximum of p(D | ess, G) is known.
+_PRECISION = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +92,50 @@ def ascend(
         ess = new
     if step.problem is not None:
         _warn(f"For the last graph {step.problem}; ess={step.ess:g} is kept. {_ADVICE}")
+    return Ascent(step.ess, step.runs, history)
+
+
+def go_on_to_joint_optimum(
+    data: CategoricalData, runs: SearchRuns, ess: float, search: Callable[[float], SearchRuns]
+) -> Ascent:
+    """From a graph that is best for an ESS to where graph and ESS are best for each other.
+
+    In turn the ESS of highest p(D | ess, G) for the graph, to 1e-6 relative, and the best graph
+    for the ESS, until the graph stays (Eq. 11).
+
+    Parameters
+    ----------
+    data : CategoricalData
+    runs : SearchRuns
+        The search that found the graph for `ess`.
+    ess : float
+    search : callable
+        Finds the best graph for an ESS.
+
+    Warns
+    -----
+    ConvergenceWarning
+        As `ascend`.
+    """
+    steps: list[_Step] = []
+    history = [ess]
+    while True:
+        ess, problem = _most_likely(data, runs, ess)
+        step = _Step(ess, runs, problem)
+        has_moved = abs(ess - history[-1]) > _PRECISION * ess or not steps
+        steps.append(step)
+        history.append(ess)
+        if problem is not None or not has_moved:
+            break
+        runs = search(ess)
+        graphs = [old.runs.best.parents for old in steps]
+        if runs.best.parents == graphs[-1]:
+            break
+        if runs.best.parents in graphs:
+            step = _best_of_cycle(data, steps[graphs.index(runs.best.parents) :])
+            break
+    if step.problem is not None:
+        _warn(f"For the last graph {step.problem}; ess={step.ess:g} is kept.")
     return Ascent(step.ess, step.runs, history)
 
 

@@ -1,7 +1,7 @@
 """What an estimator learns from encoded data: a graph, and the ESS if it is to be chosen too."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from skbn.constraints import Constraints
@@ -10,7 +10,7 @@ from skbn.data import CategoricalData
 from skbn.graph_prior import LogPrior
 from skbn.local_scores import LocalScores
 from skbn.scores import SCORES, Score
-from skbn.search import Search, SearchResult, SearchRuns, run_search
+from skbn.search import Search, SearchResult, SearchRuns, run_search, run_search_grid
 
 
 @dataclass(eq=False)
@@ -49,12 +49,23 @@ class Learning:
     n_jobs: int | None = None
     report: Callable[[float, int, SearchResult], None] | None = None
     n_evaluations: int = 0
+    _found: dict[float | None, SearchRuns] = field(default_factory=dict)
 
     def expect(self, ess_values: Sequence[float]) -> None:
         """Search for several equivalent sample sizes at once if the search can."""
+        if len(ess_values) < 2 or not self._uses_ess:
+            return
+        scores = [LocalScores(self.data, self.score, ess, self.log_prior) for ess in ess_values]
+        runs = run_search_grid(self.search, scores, self.constraints)
+        if runs is not None:
+            self._found = dict(zip(ess_values, runs, strict=True))
+            self.n_evaluations += sum(one.n_evaluations for one in scores)
 
     def graph(self, ess: float, score: Score | None = None) -> SearchRuns:
         """The best graph for one equivalent sample size."""
+        key = ess if self._uses_ess else None
+        if score is None and key in self._found:
+            return self._found[key]
         scores = LocalScores(self.data, score or self.score, ess, self.log_prior)
         runs = run_search(
             self.search,
@@ -68,12 +79,18 @@ class Learning:
             report=None if self.report is None else partial(self.report, ess),
         )
         self.n_evaluations += scores.n_evaluations
+        if score is None:
+            self._found[key] = runs
         return runs
+
+    @property
+    def _uses_ess(self) -> bool:
+        return getattr(self.score, "uses_ess", True)
 
     def learn(self, ess: float | str) -> Ascent:
         """The graph for a given ESS, or the graph and the ESS that a policy chooses."""
         if not isinstance(ess, str):
             return Ascent(float(ess), self.graph(float(ess)), [float(ess)])
-        if not getattr(self.score, "uses_ess", True):
+        if not self._uses_ess:
             return fixed_graph_ess(self.data, ess, self.graph(1.0))
         return ascend(self.data, ess, lambda: self.graph(1.0, SCORES["bic"]), self.graph)

@@ -17,7 +17,7 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from skbn.regret import log_regret, log_regret_of_any
-from skbn.special import float_of, log_of, log_rising_factorial
+from skbn.special import float_of, log_of, log_rising_factorial, log_rising_factorials
 
 
 class Family(NamedTuple):
@@ -85,6 +85,11 @@ def entropy_terms(counts: np.ndarray) -> np.ndarray:
     return counts * np.log(np.where(counts > 0, counts, 1.0))
 
 
+def no_constant(self: Score, family: Family) -> float:
+    """The constant of scores that have none."""
+    return 0.0
+
+
 @dataclass(frozen=True)
 class BDeu:
     """Log marginal likelihood with the uniform Dirichlet prior of Buntine (1991), in nats.
@@ -101,14 +106,19 @@ class BDeu:
     def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
 
+    def set_terms_of_many(
+        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
+    ) -> np.ndarray:
+        """Set terms of whole counts, the i-th of a set of ``exp(log_states[which[i]])`` states."""
+        return log_rising_factorials(counts, which, math.log(family.ess) - log_states)
+
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return self.set_terms(counts, family.cardinality * family.n_parent_states, family)
 
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return self.set_terms(counts, family.n_parent_states, family)
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 @dataclass(frozen=True)
@@ -125,14 +135,18 @@ class LogLikelihood:
     def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
+    def set_terms_of_many(
+        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
+    ) -> np.ndarray:
+        return entropy_terms(counts)
+
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 def n_free_parameters(family: Family) -> float:
@@ -195,8 +209,7 @@ class K2:
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(family.cardinality))
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 @dataclass(frozen=True)
@@ -220,8 +233,7 @@ class BDs:
         log_alpha = math.log(family.ess) - log_of(family.n_observed_parent_states)
         return log_rising_factorial(counts, log_alpha)
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 @dataclass(frozen=True)
@@ -242,8 +254,7 @@ class BDJ:
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(0.5 * family.cardinality))
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 @dataclass(frozen=True)
@@ -266,8 +277,7 @@ class FNML:
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts) + log_regret(counts, family.cardinality)
 
-    def constant(self, family: Family) -> float:
-        return 0.0
+    constant = no_constant
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,7 @@
 """Searches as objects, where they start, and how often they start again."""
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -18,7 +18,7 @@ from skbn.climbing import (
     climb_with_tabu,
 )
 from skbn.constraints import Constraints
-from skbn.exact import exact_search
+from skbn.exact import exact_searches
 from skbn.given_graph import read_graph
 from skbn.graph import DAG
 from skbn.local_scores import LocalScores
@@ -136,7 +136,15 @@ class ExactSearch(BaseEstimator):
         self.n_jobs = n_jobs
 
     def search(self, scores, start, constraints, rng, max_iter=None):
-        found = exact_search(
+        (result,) = self.search_grid([scores], constraints)
+        return replace(result, start_score=scores.total(start.all_parents()))
+
+    def search_grid(self, scores, constraints):
+        """One result for each of `scores`, which differ in nothing but their ess.
+
+        All sets of variables are counted once for the whole grid. There is no start.
+        """
+        networks = exact_searches(
             scores,
             max_parents=constraints.max_parents,
             allowed=constraints.allowed,
@@ -144,8 +152,9 @@ class ExactSearch(BaseEstimator):
             max_memory=self.max_memory,
             n_jobs=self.n_jobs,
         )
-        start_score = scores.total(start.all_parents())
-        return SearchResult(found.parents, found.score, start_score, n_rounds=1)
+        return [
+            SearchResult(found.parents, found.score, found.score, n_rounds=1) for found in networks
+        ]
 
 
 SEARCHES: dict[str, Search] = {
@@ -232,6 +241,16 @@ def run_search(
         delayed(run)(number) for number in range(len(seeds))
     )
     return SearchRuns(runs)
+
+
+def run_search_grid(
+    search: Search, scores: Sequence[LocalScores], constraints: Constraints
+) -> list[SearchRuns] | None:
+    """The runs for each of `scores`, which differ in their ess; None if the search cannot share."""
+    if not hasattr(search, "search_grid"):
+        return None
+    constraints = constraints.isolating(scores[0].data.cardinalities == 1)
+    return [SearchRuns([result]) for result in search.search_grid(scores, constraints)]
 
 
 def draw_seeds(random_state: np.random.RandomState, n_restarts: int) -> list[int]:

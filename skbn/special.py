@@ -26,6 +26,36 @@ def float_of(value: int | float) -> float:
         return math.inf
 
 
+def log_rising_factorials(
+    counts: np.ndarray, which: np.ndarray, log_alphas: np.ndarray
+) -> np.ndarray:
+    """`log_rising_factorial` of whole counts above 0 that have different alphas.
+
+    Parameters
+    ----------
+    counts : ndarray of shape (n_counts,)
+    which : ndarray of shape (n_counts,), int
+        Which alpha each count has.
+    log_alphas : ndarray of shape (n_alphas,)
+
+    Returns
+    -------
+    ndarray of shape (n_counts,)
+    """
+    is_small = log_alphas < math.log(_STIRLING_FROM)
+    alphas = np.exp(np.where(is_small, log_alphas, 0.0))
+    bases = log_alphas - gammaln(1.0 + alphas)
+    terms = gammaln(counts + alphas[which]) + bases[which]
+    if not is_small.all():
+        others = np.flatnonzero(~is_small[which])
+        others = others[np.argsort(which[others], kind="stable")]
+        starts = np.flatnonzero(np.diff(which[others], prepend=-1))
+        for chosen in np.split(others, starts[1:]) if len(others) else []:
+            log_alpha = float(log_alphas[which[chosen[0]]])
+            terms[chosen] = log_rising_factorial(counts[chosen], log_alpha)
+    return terms
+
+
 def log_rising_factorial(counts: np.ndarray, log_alpha: float) -> np.ndarray:
     """ln G(n + alpha) - ln G(alpha) for every count n >= 0, G the gamma function.
 

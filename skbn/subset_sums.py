@@ -1,78 +1,30 @@
 """Sums over the counts of every set of variables: what an exact search scores networks with."""
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import pairwise
 
 import numpy as np
 
-from skbn._subsets import sum_sets
+from skbn._set_counts import add_terms, count_sets
 from skbn.data import CategoricalData
+from skbn.layers import Layer, LayerTables
+from skbn.parent_sets import bits
+from skbn.signatures import Signatures
+from skbn.workers import CallGroup
 
-# Entries of all tables of terms together; and terms at a time, which bounds the time of a call.
+# Entries of the tables of terms of one layer, and of all layers that are summed at once.
 _TABLE_ENTRIES = 2**21
+_LAYERS_ENTRIES = 2**25
+# Rows and counts at a time, which bounds the time of a call and what it holds.
 _CALL_ROWS = 2**24
+_CALL_COUNTS = 2**19
 _CALL_LARGE_COUNTS = 2**20
-
-Terms = Callable[[np.ndarray], np.ndarray]
-
-
-class Signatures:
-    """Numbers of the multisets of cardinalities that sets of variables have.
-
-    The product of the cardinalities of a set, and with it every term of a score, depends on its
-    signature alone, and there are far fewer signatures than sets.
-
-    Parameters
-    ----------
-    cardinalities : sequence of int
-
-    Attributes
-    ----------
-    classes : list of int
-        The distinct cardinalities, in ascending order.
-    class_of : list of int
-        Position in `classes` of each variable's cardinality.
-    strides : list of int
-        What one more variable of each class adds to the signature of a set.
-    n : int
-        Number of signatures.
-    """
-
-    def __init__(self, cardinalities: Sequence[int]) -> None:
-        self.classes = sorted(set(cardinalities))
-        self.class_of = [self.classes.index(r) for r in cardinalities]
-        self.multiplicities = [self.class_of.count(k) for k in range(len(self.classes))]
-        self.strides = []
-        self.n = 1
-        for multiplicity in self.multiplicities:
-            self.strides.append(self.n)
-            self.n *= multiplicity + 1
-
-    def members(self, signature: int) -> list[int]:
-        """How many variables of each class a set of this signature has."""
-        counts = []
-        for multiplicity in self.multiplicities:
-            signature, count = divmod(signature, multiplicity + 1)
-            counts.append(count)
-        return counts
-
-    def n_states(self, signature: int) -> int:
-        """Product of the cardinalities, as an exact integer."""
-        return math.prod(
-            r**count for r, count in zip(self.classes, self.members(signature), strict=True)
-        )
-
-    def of_subsets(self, n_variables: int) -> np.ndarray:
-        """Signatures of all subsets of the first variables; bit b of the index is variable b."""
-        signatures = np.zeros(1, dtype=np.int32)
-        for b in range(n_variables):
-            more = signatures + np.int32(self.strides[self.class_of[b]])
-            signatures = np.concatenate([signatures, more])
-        return signatures
 
 
 class SubsetSums:
-    """Sums of a function of the counts, for every set of variables of one table.
+    """Sums of functions of the counts, for every set of variables of one table.
 
     Parameters
     ----------
@@ -82,43 +34,43 @@ class SubsetSums:
     Notes
     -----
     A set is a number whose bit b stands for variable b. Terms are added as 64-bit integers (fixed
-    point), so a sum does not depend on the order of the rows or the names of the states.
+    point), so a sum does not depend on the order of the rows or the names of the states, nor on
+    what else is summed at the same time.
     """
 
     def __init__(self, data: CategoricalData) -> None:
         n = data.n_variables
+        n_samples = int(data.n_samples)
         self.data = data
         self.signatures = Signatures(data.cardinalities.tolist())
-        self.table_length = int(
-            min(data.n_samples + 1, max(16, _TABLE_ENTRIES // self.signatures.n))
-        )
-        # A set has at most so many counts that the tables do not reach.
-        self.max_large = min(data.n_rows, int(data.n_samples // self.table_length))
-        smallest = max(1, min(_CALL_ROWS // data.n_rows, 2**16))
+        self.table_length = min(n_samples + 1, max(16, _TABLE_ENTRIES // self.signatures.n))
+        # A set has at most so many counts that the tables do not reach, and so many distinct ones
+        # that they do: different counts sum to N at most.
+        self.max_large = min(data.n_rows, n_samples // self.table_length)
+        self.max_distinct = min(data.n_rows, (math.isqrt(8 * n_samples + 1) - 1) // 2)
+        smallest = max(1, min(_CALL_ROWS // data.n_rows, _CALL_COUNTS // self.max_distinct, 2**16))
         if self.max_large:
             smallest = max(1, min(smallest, _CALL_LARGE_COUNTS // self.max_large))
         self.n_tail = min(n, smallest.bit_length() - 1)
 
-    def memory(self) -> int:
-        """Bytes that one call takes beside its results."""
-        n = self.data.n_variables
-        per_call = (n + 1) * (12 * self.data.n_rows + 8 * self.signatures.n)
-        return per_call + 2**self.n_tail * (40 + 24 * self.max_large)
+    def memory(self, n_layers: int) -> int:
+        """Bytes that one call takes beside its results, for so many layers."""
+        of_rows = 12 * (self.data.n_variables + 1) * self.data.n_rows + 4 * self.table_length
+        of_larges = (48 + 8 * min(n_layers, self.layers_at_once())) * self.max_large
+        return of_rows + 2**self.n_tail * (8 * self.max_distinct + 16 + of_larges) + 2**17
 
-    def table_memory(self) -> int:
-        """Bytes of one table of terms."""
-        return 10 * self.signatures.n * self.table_length
+    def layers_at_once(self) -> int:
+        """How many layers are summed with one count of the sets."""
+        return max(1, _LAYERS_ENTRIES // (self.signatures.n * self.table_length))
+
+    def table_memory(self, n_layers: int) -> int:
+        """Bytes of the tables of terms while so many layers are filled."""
+        at_once = min(n_layers, self.layers_at_once())
+        return (8 * at_once + 1) * self.signatures.n * self.table_length + 2**22
 
     def prepare(self) -> None:
         """Sort and merge the rows; once, before the first sums."""
         n = self.data.n_variables
-        strides = [self.signatures.strides[k] for k in self.signatures.class_of]
-        reach = [np.zeros(1, dtype=np.int32)]
-        for stride in strides:
-            reach.append(np.union1d(reach[-1], reach[-1] + np.int32(stride)))
-        self._strides = np.array(strides, dtype=np.int32)
-        self._reach = np.concatenate(reach)
-        self._reach_starts = np.cumsum([0, *map(len, reach)], dtype=np.int64)
         self._tail_signatures = self.signatures.of_subsets(self.n_tail)
 
         # One column after the other, so that an interrupt gets through.
@@ -156,93 +108,56 @@ class SubsetSums:
             codes = np.unique(codes, return_inverse=True)[1]
         return codes.astype(np.int32)
 
-    def tabulate(self, terms_of: Callable[[int], Terms | None]) -> tuple[np.ndarray, np.ndarray]:
-        """Tables of the terms of every signature, as integers, and their scales.
+    def tasks(
+        self, layers: Sequence[Layer], max_size: int, sums: np.ndarray
+    ) -> Iterator[tuple[float, CallGroup]]:
+        """Groups of calls, one after the other, that fill sums, and their shares of the work.
 
         Parameters
         ----------
-        terms_of : callable
-            Takes a signature; returns the function f of an array of counts, or None where the
-            sums are not wanted.
-        """
-        n_samples = self.data.n_samples
-        counts = np.append(np.arange(1.0, self.table_length), n_samples)
-        tables = np.zeros((self.signatures.n, self.table_length), dtype=np.int64)
-        scales = np.ones(self.signatures.n)
-        for signature in range(self.signatures.n):
-            terms = terms_of(signature)
-            if terms is None:
-                continue
-            values = terms(counts)
-            # |f(n)| <= n max |f(m)| / m: sums of counts up to N stay below N times that, scaled
-            # to 2^60, with room for the counts between the end of the table and N. Terms that are
-            # all 0 take any scale.
-            slope = max(float(np.max(np.abs(values) / counts)), 2.0**-900)
-            scales[signature] = 2.0 ** (60 - math.frexp(n_samples * slope)[1])
-            tables[signature, 1:] = np.rint(values[:-1] * scales[signature])
-        return tables, scales
-
-    def blocks(
-        self, terms_of: Callable[[int], Terms | None], constants: np.ndarray, max_size: int,
-        sums: np.ndarray,
-    ) -> Iterator[Callable[[], None]]:
-        """Calls that fill `sums`, in any order and any number of threads.
-
-        Parameters
-        ----------
-        terms_of : callable
-            See `tabulate`.
-        constants : ndarray of shape (n_signatures,)
-            Added to the sums.
+        layers : sequence of Layer
         max_size : int
             Larger sets are left out; their entries are not defined.
-        sums : ndarray of shape (2 ** n_variables,), out
+        sums : ndarray of shape (n_layers, at least 2 ** n_variables), out
         """
-        tables, scales = self.tabulate(terms_of)
         n = self.data.n_variables
-        prefix_signatures = [0]
-        for b in range(self.n_tail, n):
-            stride = int(self._strides[b])
-            prefix_signatures += [signature + stride for signature in prefix_signatures]
-
-        def fill(prefix: int) -> None:
-            size = 2**self.n_tail
-            totals = np.zeros(size, dtype=np.int64)
-            large_sets = np.empty(size * self.max_large, dtype=np.int64)
-            large_counts = np.empty(size * self.max_large, dtype=np.int64)
-            n_large = sum_sets(
-                self._states, self._nexts, self._level_starts, self._keys, self._n_keyed,
-                self._weights,
-                self._strides, self._reach, self._reach_starts, self._tail_signatures, tables,
-                prefix, self.n_tail, max_size,
-                totals, large_sets, large_counts,
+        for start, stop in self.parts(len(layers)):
+            tables = LayerTables(
+                layers[start:stop], self.data.n_samples, self.signatures.n, self.table_length,
+                self.max_distinct,
             )
-            signatures = self._tail_signatures + np.int32(prefix_signatures[prefix])
-            if n_large:
-                self._add_large(
-                    signatures, large_sets[:n_large], large_counts[:n_large], terms_of, scales,
-                    totals,
-                )
-            block = sums[prefix * size : (prefix + 1) * size]
-            np.divide(totals, scales[signatures], out=block)
-            block += constants[signatures]
+            calls = [
+                partial(self._fill, tables, prefix, max_size, sums[start:stop])
+                for prefix in range(2 ** (n - self.n_tail))
+                if prefix.bit_count() <= max_size
+            ]
+            yield (stop - start) / len(layers), CallGroup(calls, True)
 
-        for prefix in range(2 ** (n - self.n_tail)):
-            if prefix.bit_count() <= max_size:
-                yield lambda prefix=prefix: fill(prefix)
+    def parts(self, n_layers: int) -> list[tuple[int, int]]:
+        """The layers, from and to, that each count of all sets serves."""
+        n_parts = -(-n_layers // self.layers_at_once())
+        return list(pairwise(n_layers * k // n_parts for k in range(n_parts + 1)))
 
-    @staticmethod
-    def _add_large(
-        signatures: np.ndarray, sets: np.ndarray, counts: np.ndarray,
-        terms_of: Callable[[int], Terms | None], scales: np.ndarray, totals: np.ndarray,
-    ) -> None:
-        owners = signatures[sets]
-        order = np.argsort(owners, kind="stable")
-        edges = np.flatnonzero(np.diff(owners[order], prepend=-1))
-        for start, stop in zip(edges, [*edges[1:], len(order)], strict=True):
-            chosen = order[start:stop]
-            signature = int(owners[chosen[0]])
-            terms = terms_of(signature)
-            if terms is not None:
-                values = terms(counts[chosen].astype(np.float64)) * scales[signature]
-                np.add.at(totals, sets[chosen], np.rint(values).astype(np.int64))
+    def _fill(self, tables: LayerTables, prefix: int, max_size: int, sums: np.ndarray) -> None:
+        size = 2**self.n_tail
+        found = np.empty((size * self.max_distinct + 1, 2), dtype=np.int32)
+        begins, ends = np.zeros((2, size), dtype=np.int64)
+        large_sets, large_counts = np.empty((2, size * self.max_large), dtype=np.int64)
+        n_large = count_sets(
+            self._states, self._nexts, self._level_starts, self._keys, self._n_keyed,
+            self._weights, self.table_length, prefix, self.n_tail, max_size,
+            found, begins, ends, large_sets, large_counts,
+        )
+        signatures = self._tail_signatures + np.int32(self._signature_of(prefix))
+        tables.know(found, begins, ends, signatures)
+        order = np.argsort(large_sets[:n_large], kind="stable")
+        large_sets, large_counts = large_sets[order], large_counts[order]
+        large_terms = tables.fixed(large_counts, signatures[large_sets])
+        add_terms(
+            found, begins, ends, large_sets, large_terms, signatures,
+            tables.terms, tables.scales, tables.constants, prefix * size, sums,
+        )
+
+    def _signature_of(self, prefix: int) -> int:
+        classes = self.signatures.class_of
+        return sum(self.signatures.strides[classes[self.n_tail + b]] for b in bits(prefix))

@@ -17,11 +17,13 @@ import numpy as np
 import pytest
 
 from skbn.data import CategoricalData
-from skbn.exact import _best_sinks, exact_search
+from skbn.exact import _best_sinks, exact_search, exact_searches
 from skbn.graph_prior import EdgePenalty
+from skbn.layers import Layer
 from skbn.local_scores import LocalScores
 from skbn.scores import AIC, BIC, K2, SCORES, BDeu, Family, LogLikelihood
-from skbn.special import log_of, log_rising_factorial
+from skbn.special import log_of, log_rising_factorial, log_rising_factorials
+from skbn.subset_scores import fill_layers
 from skbn.subset_sums import SubsetSums
 
 SHARED = Path(os.environ.get("SKBN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
@@ -217,18 +219,18 @@ def sums_of(data, score, ess, **attributes):
     counting = SubsetSums(data)
     vars(counting).update(attributes)
     counting.prepare()
-    sums = np.empty(2**data.n_variables)
+    sums = np.empty((1, 2**data.n_variables))
 
     def terms_of(signature):
-        n_states = counting.signatures.n_states(signature)
+        n_states = counting.signatures.states[signature]
         family = Family(1, n_states, 0, data.n_variables, data.n_samples, ess)
         return lambda counts: score.set_terms(counts, n_states, family)
 
-    for call in counting.blocks(
-        terms_of, np.zeros(counting.signatures.n), data.n_variables, sums
-    ):
-        call()
-    return sums
+    layer = Layer(terms_of, np.zeros(counting.signatures.n))
+    for _, group in counting.tasks([layer], data.n_variables, sums):
+        for call in group.calls:
+            call()
+    return sums[0]
 
 
 def sums_by_numpy(codes, cardinalities, weights, score, ess):
@@ -468,3 +470,134 @@ def test_interrupt(n_jobs):
         process.send_signal(signal.SIGINT)
         assert process.wait(timeout=20) == 3
         assert time.perf_counter() - start < 3
+
+
+GRID = [1e-3, 0.7, 3.0, 10.0, 60.0, 1e3, 1e6]
+
+
+@pytest.mark.parametrize("n_jobs", [1, 2])
+@pytest.mark.parametrize("kind", ["counted", "weighted", "prior"])
+@pytest.mark.parametrize(
+    "score", [*SCORES.values(), *OWN_SCORES], ids=lambda score: type(score).__name__
+)
+def test_a_grid_finds_what_single_searches_find(score, kind, n_jobs):
+    rng = np.random.default_rng(21)
+    codes, cardinalities = random_table(rng, 7, 300)
+    weights = rng.integers(1, 9, size=codes.shape[1]) / 4 if kind == "weighted" else None
+    if kind == "weighted" and hasattr(score, "needs_whole_counts"):
+        weights *= 4
+    data = CategoricalData.from_codes(codes, cardinalities, weights)
+    bonus = np.round(rng.normal(size=(7, 2**7)), 2)
+    log_prior = {
+        "counted": None,
+        "weighted": EdgePenalty(0.3),
+        "prior": lambda child, parents: bonus[child, sum(1 << p for p in parents)],
+    }[kind]
+    rules = {
+        "counted": {},
+        "weighted": {"max_parents": 2},
+        "prior": {"allowed": rng.random((7, 7)) < 0.8, "max_parents": 3},
+    }[kind]
+    scores = [LocalScores(data, score, ess, log_prior) for ess in GRID]
+    found = exact_searches(scores, n_jobs=n_jobs, **rules)
+    assert found == [exact_search(one, **rules) for one in scores]
+
+
+def numbers_of(data, grid, monkeypatch):
+    """The numbers of all sets of a search over a grid."""
+    seen = []
+
+    def note(subsets, *arguments):
+        seen.append([numbers.copy() for numbers in subsets.numbers])
+        return _best_sinks(subsets, *arguments)
+
+    monkeypatch.setattr("skbn.exact._best_sinks", note)
+    networks = exact_searches([LocalScores(data, BDeu(), ess) for ess in grid], n_jobs=2)
+    return seen, networks
+
+
+def test_sums_do_not_depend_on_what_else_is_summed(monkeypatch):
+    rng = np.random.default_rng(22)
+    codes, cardinalities = random_table(rng, 9, 900)
+    data = CategoricalData.from_codes(codes, cardinalities)
+    alone = [numbers_of(data, [ess], monkeypatch) for ess in GRID]
+    for name, value in (("_LAYERS_ENTRIES", 2**25), ("_LAYERS_ENTRIES", 1), ("_CALL_COUNTS", 200)):
+        monkeypatch.setattr(f"skbn.subset_sums.{name}", value)
+        together, networks = numbers_of(data, GRID, monkeypatch)
+        assert networks == [network for _, (network,) in alone]
+        for mine, (other, _) in zip(together, alone, strict=True):
+            np.testing.assert_array_equal(mine, other[0])
+
+
+def test_a_grid_in_little_memory(monkeypatch):
+    rng = np.random.default_rng(23)
+    codes, cardinalities = random_table(rng, 11, 200)
+    data = CategoricalData.from_codes(codes, cardinalities)
+    scores = [LocalScores(data, BDeu(), ess) for ess in GRID]
+    expected = exact_searches(scores)
+    seen = []
+
+    def note(plans, *arguments):
+        seen.append(len(plans))
+        return fill_layers(plans, *arguments)
+
+    monkeypatch.setattr("skbn.exact.fill_layers", note)
+    monkeypatch.setattr("skbn.exact._GRID_MEMORY", 0)
+    assert exact_searches(scores) == expected
+    assert seen == [1] * len(GRID)
+    seen.clear()
+    monkeypatch.undo()
+    monkeypatch.setattr("skbn.exact.fill_layers", note)
+    with pytest.raises(MemoryError, match="limit of 1000 "):
+        exact_searches(scores, max_memory=1000)
+    assert seen == []
+
+
+def test_a_grid_is_of_one_table_and_one_score():
+    data, other = (CategoricalData.from_codes([[0, 1], [0, 1]], [2, 2]) for _ in range(2))
+    assert exact_searches([]) == []
+    for second in (LocalScores(other, BDeu(), 2.0), LocalScores(data, BIC(), 2.0)):
+        with pytest.raises(ValueError, match="must be of the same table"):
+            exact_searches([LocalScores(data, BDeu(), 1.0), second])
+
+
+def test_many_rising_factorials_at_once():
+    rng = np.random.default_rng(24)
+    log_alphas = np.array([-800.0, -3.0, 0.0, 3.4, 3.5, 20.0, 300.0])
+    which = rng.integers(0, len(log_alphas), size=500)
+    counts = rng.integers(1, 5000, size=500).astype(float)
+    found = log_rising_factorials(counts, which, log_alphas)
+    for value, count, k in zip(found, counts, which, strict=True):
+        expected = log_rising_factorial(np.array([count]), log_alphas[k])[0]
+        assert value == pytest.approx(expected, rel=1e-14)
+    assert len(log_rising_factorials(np.empty(0), np.empty(0, dtype=int), log_alphas)) == 0
+
+
+@dataclass(frozen=True)
+class Endless(BDeu):
+    """Has terms that no table can hold."""
+
+    def set_terms(self, counts, n_states, family):
+        return np.where(counts == 2, np.inf, 0.0)
+
+
+def test_terms_that_cannot_be_tabulated():
+    data = CategoricalData.from_codes([[0, 0, 1, 1, 1], [0, 0, 1, 0, 1]], [2, 2])
+    with pytest.raises(ValueError, match="terms cannot be tabulated: that of the count 2 is inf"):
+        sums_of(data, Endless(), 1.0)
+
+
+def test_many_rows_of_small_weight_are_absorbed():
+    # More rows in small cells than 16 bits count.
+    rng = np.random.default_rng(25)
+    codes = np.array([*rng.integers(0, 2, size=(7, 90000)), np.arange(90000) // 2])
+    data = CategoricalData.from_codes(codes, [2] * 7 + [45000])
+    found = sums_of(data, BDeu(), 10.0)
+    for number in range(2**7 + 1, 2**8, 9):
+        members = list(members_of(number))
+        labels = np.ravel_multi_index(codes[members], data.cardinalities[members])
+        counts = np.unique(labels, return_counts=True)[1]
+        n_states = math.prod(data.cardinalities[members].tolist())
+        family = Family(1, n_states, 0, 8, 90000.0, 10.0)
+        expected = np.sum(BDeu().set_terms(counts, n_states, family))
+        assert found[number] == pytest.approx(expected, rel=1e-12)

@@ -1,0 +1,245 @@
+"""The best graph as a function of the equivalent sample size."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import validate_parameter_constraints
+
+from skbn.constraints import Constraints
+from skbn.coordinate_ascent import go_on_to_joint_optimum
+from skbn.estimator import BayesNetStructureEstimator
+from skbn.graph_prior import read_graph_prior
+from skbn.local_scores import LocalScores
+from skbn.reading import read_table
+from skbn.scores import as_score
+from skbn.search import SEARCHES, ExactSearch, Search, SearchRuns, draw_seeds, run_search
+
+# Relative to the best score: a graph that comes as close is as good.
+_TIE = 1e-9
+# Bytes of local scores that are remembered for each ESS.
+_MEMORY = 2**21
+
+
+@dataclass(frozen=True, eq=False)
+class ESSPath:
+    """The best graph for each equivalent sample size (ESS) of a grid.
+
+    Attributes
+    ----------
+    ess : ndarray of shape (n_ess,)
+        The grid, ascending, each value once.
+    scores : ndarray of shape (n_ess,)
+        Score of the best graph, log graph prior included, in nats.
+    n_edges : ndarray of shape (n_ess,), int
+    graphs : list of list of (parent, child) names
+        The best graphs.
+    map_ess : float
+        The ESS of the grid with the highest score, the smallest of those that tie exactly: with
+        BDeu and a uniform graph prior the maximum of p(D | ess, G) over the grid and all graphs.
+    map_interval : tuple of float
+        The lowest and the highest ESS of the grid around `map_ess` between which that graph is
+        as good as the best of every grid value, to 1e-9 of its score.
+    continuous_map_ess : float
+        The ESS at the joint maximum of p(D | ess, G) over all ESS and graphs (Eq. 11), reached
+        from `map_ess` by the best ESS for the graph and the best graph for the ESS in turn.
+    """
+
+    ess: np.ndarray
+    scores: np.ndarray
+    n_edges: np.ndarray
+    graphs: list[list[tuple[Hashable, Hashable]]]
+    map_ess: float
+    map_interval: tuple[float, float]
+    continuous_map_ess: float
+
+
+def ess_path(
+    X,
+    ess_values,
+    *,
+    search="exact",
+    score_type="bdeu",
+    init="empty",
+    n_restarts=0,
+    max_parents=None,
+    required_edges=None,
+    forbidden_edges=None,
+    tiers=None,
+    graph_prior=None,
+    max_iter=None,
+    categories="auto",
+    sample_weight=None,
+    n_jobs=None,
+    random_state=None,
+) -> ESSPath:
+    """Find the best graph for every equivalent sample size (ESS) of a grid.
+
+    The optimal graph depends strongly on the ESS, and mostly gains edges with it. The exact
+    search counts the table once for the whole grid.
+
+    Parameters
+    ----------
+    X : array-like or data frame of shape (n_samples, n_variables)
+    ess_values : array-like of shape (n_ess,)
+        The grid, in rows, each above zero; in any order.
+    search : {"exact", "greedy", "first_ascent", "tabu", "order"} or search object, default="exact"
+        With a search other than "exact" a graph need not be the best one for its ESS.
+    score_type : {"bdeu", "loglik", "bic", "aic", "mdl", "k2"} or score object, default="bdeu"
+        With a score that does not depend on the ESS there is one graph for the whole grid.
+    init, n_restarts, max_parents, required_edges, forbidden_edges, tiers, graph_prior, max_iter
+        As in `BayesNetStructureEstimator`. An exact search takes no `init` and no `n_restarts`.
+    categories : "auto", list or dict, default="auto"
+        The levels of the columns, as in `BayesNetStructureEstimator`.
+    sample_weight : array-like of shape (n_samples,), default=None
+    n_jobs : int, default=None
+        Number of threads. The result does not depend on it.
+    random_state : int, RandomState instance or None, default=None
+        Decides ties and random graphs; the same for every ESS.
+
+    Returns
+    -------
+    ESSPath
+
+    Raises
+    ------
+    MemoryError
+        Before it starts, if an exact search would not fit into memory.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If p(D | ess, G) of the graph at the end has its maximum over the ESS at a bound of
+        [1e-6, 1e8] (then `continuous_map_ess` is the bound) or does not depend on it (then it is
+        the ESS at hand), or if a search that is not exact cycles between graphs.
+
+    References
+    ----------
+    H. Steck. Learning the Bayesian Network Structure: Dirichlet Prior versus Data. UAI 2008.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn import ess_path
+    >>> rng = np.random.default_rng(0)
+    >>> rain = rng.random(200) < 0.3
+    >>> wet = np.where(rng.random(200) < 0.8, rain, ~rain)
+    >>> X = np.column_stack([rain, wet, rng.random(200) < 0.4, rng.random(200) < 0.3])
+    >>> path = ess_path(X, [1, 10, 100, 1000])
+    >>> path.n_edges.tolist()
+    [1, 1, 1, 4]
+    >>> path.map_ess, path.map_interval, round(path.continuous_map_ess, 1)
+    (10.0, (1.0, 100.0), 6.7)
+    """
+    parameters = {
+        "search": search, "score_type": score_type, "init": init, "n_restarts": n_restarts,
+        "max_parents": max_parents, "required_edges": required_edges,
+        "forbidden_edges": forbidden_edges, "tiers": tiers, "graph_prior": graph_prior,
+        "max_iter": max_iter, "categories": categories, "n_jobs": n_jobs,
+        "random_state": random_state,
+    }
+    known = BayesNetStructureEstimator._parameter_constraints
+    validate_parameter_constraints(
+        {name: known[name] for name in parameters}, parameters, caller_name="ess_path"
+    )
+    grid = _read_grid(ess_values)
+    search = _read_search(search, init, n_restarts, n_jobs)
+    score = as_score(score_type)
+    reading = read_table(X, None, sample_weight, categories)
+    data, labels = reading.data, reading.labels
+    constraints = Constraints.from_names(
+        labels, required_edges=required_edges, forbidden_edges=forbidden_edges, tiers=tiers,
+        max_parents=max_parents,
+    )
+    log_prior = read_graph_prior(graph_prior, labels)
+    seeds = draw_seeds(check_random_state(random_state), n_restarts)
+
+    def scores_at(ess: float) -> LocalScores:
+        return LocalScores(data, score, ess, log_prior, memory=_MEMORY)
+
+    def search_at(ess: float) -> SearchRuns:
+        scores = LocalScores(data, score, ess, log_prior)
+        return run_search(
+            search, scores, constraints, init, labels, seeds,
+            max_iter=max_iter, n_jobs=n_jobs,
+        )
+
+    if not getattr(score, "uses_ess", True):
+        runs = [search_at(1.0)] * len(grid)
+    elif hasattr(search, "search_grid"):
+        found = search.search_grid([scores_at(ess) for ess in grid], constraints)
+        runs = [SearchRuns([result]) for result in found]
+    else:
+        runs = [search_at(ess) for ess in grid]
+
+    scores = np.array([one.best.score for one in runs])
+    place = int(np.argmax(scores))
+    graph = runs[place].best.parents
+
+    def stays(k: int) -> bool:
+        """Whether the MAP graph is as good as the best at a grid value."""
+        return (
+            runs[k].best.parents == graph
+            or scores_at(grid[k]).total(graph) >= scores[k] - _TIE * abs(scores[k])
+        )
+
+    first = place - sum(1 for _ in takewhile(stays, reversed(range(place))))
+    last = place + sum(1 for _ in takewhile(stays, range(place + 1, len(grid))))
+    optimum = go_on_to_joint_optimum(data, runs[place], grid[place], search_at)
+    graphs = [_named_edges(one.best.parents, labels) for one in runs]
+    return ESSPath(
+        ess=np.array(grid),
+        scores=scores,
+        n_edges=np.array([len(edges) for edges in graphs]),
+        graphs=graphs,
+        map_ess=grid[place],
+        map_interval=(grid[first], grid[last]),
+        continuous_map_ess=optimum.ess,
+    )
+
+
+def _read_grid(ess_values) -> list[float]:
+    """The values in ascending order, each once."""
+    try:
+        values = np.asarray(ess_values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise TypeError(
+            f"ess_values must be numbers above zero, such as range(1, 101), got {ess_values!r}."
+        ) from None
+    if values.ndim != 1 or not len(values):
+        raise ValueError(
+            "ess_values must be a sequence of at least one equivalent sample size, such as "
+            f"range(1, 101); got an array of shape {values.shape}."
+        )
+    wrong = np.flatnonzero(~(np.isfinite(values) & (values > 0)))
+    if len(wrong):
+        raise ValueError(
+            f"ess_values[{wrong[0]}] is {values[wrong[0]]:g}: an equivalent sample size is a "
+            "finite number of rows above zero. Remove it."
+        )
+    return np.unique(values).tolist()
+
+
+def _read_search(search: "str | Search", init, n_restarts: int, n_jobs: int | None) -> Search:
+    if search == "exact":
+        search = ExactSearch(n_jobs=n_jobs)
+    elif isinstance(search, str):
+        search = SEARCHES[search]
+    if getattr(search, "is_exact", False):
+        for name, value, default in (("init", init, "empty"), ("n_restarts", n_restarts, 0)):
+            if not isinstance(value, type(default)) or value != default:
+                raise ValueError(
+                    f"An exact search has no starts and no restarts: leave {name} at "
+                    f"{default!r}, got {value!r}, or choose another search."
+                )
+    return search
+
+
+def _named_edges(
+    parents: Sequence[Sequence[int]], labels: Sequence[Hashable]
+) -> list[tuple[Hashable, Hashable]]:
+    """Pairs (parent, child) in column order of the parent, then of the child."""
+    edges = sorted((p, child) for child, given in enumerate(parents) for p in given)
+    return [(labels[p], labels[child]) for p, child in edges]
