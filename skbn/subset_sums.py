@@ -19,8 +19,9 @@ _TABLE_ENTRIES = 2**21
 _LAYERS_ENTRIES = 2**25
 # Rows and counts at a time, which bounds the time of a call and what it holds.
 _CALL_ROWS = 2**24
-_CALL_COUNTS = 2**19
+_CALL_COUNTS = 2**18
 _CALL_LARGE_COUNTS = 2**20
+_LARGE_TABLE = 4096
 
 
 class SubsetSums:
@@ -44,6 +45,8 @@ class SubsetSums:
         self.data = data
         self.signatures = Signatures(data.cardinalities.tolist())
         self.table_length = min(n_samples + 1, max(16, _TABLE_ENTRIES // self.signatures.n))
+        # Large cells are worth a longer look.
+        self._n_small = min(self.table_length, 32 if n_samples < _LARGE_TABLE else 64)
         # A set has at most so many counts that the tables do not reach, and so many distinct ones
         # that they do: different counts sum to N at most.
         self.max_large = min(data.n_rows, n_samples // self.table_length)
@@ -124,7 +127,7 @@ class SubsetSums:
         for start, stop in self.parts(len(layers)):
             tables = LayerTables(
                 layers[start:stop], self.data.n_samples, self.signatures.n, self.table_length,
-                self.max_distinct,
+                self._n_small, self.max_distinct,
             )
             calls = [
                 partial(self._fill, tables, prefix, max_size, sums[start:stop])
@@ -140,12 +143,12 @@ class SubsetSums:
 
     def _fill(self, tables: LayerTables, prefix: int, max_size: int, sums: np.ndarray) -> None:
         size = 2**self.n_tail
-        found = np.empty((size * self.max_distinct + 1, 2), dtype=np.int32)
+        found = np.empty(size * self.max_distinct + 1, dtype=np.int64)
         begins, ends = np.zeros((2, size), dtype=np.int64)
         large_sets, large_counts = np.empty((2, size * self.max_large), dtype=np.int64)
         n_large = count_sets(
             self._states, self._nexts, self._level_starts, self._keys, self._n_keyed,
-            self._weights, self.table_length, prefix, self.n_tail, max_size,
+            self._weights, self.table_length, self._n_small, prefix, self.n_tail, max_size,
             found, begins, ends, large_sets, large_counts,
         )
         signatures = self._tail_signatures + np.int32(self._signature_of(prefix))
