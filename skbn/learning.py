@@ -69,6 +69,10 @@ class Learning:
         self.n_evaluations += scores.n_evaluations
         return runs
 
+    def score_of(self, parents: Sequence[Sequence[int]], ess: float) -> float:
+        """The score of one graph, log prior included."""
+        return LocalScores(self.data, self.score, ess, self.log_prior).total(parents)
+
     def learn(self, ess: float | str) -> Ascent:
         """The graph for a given ESS, or the graph and the ESS that a policy chooses."""
         if not isinstance(ess, str):
