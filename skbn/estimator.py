@@ -396,6 +396,7 @@ class BayesNetStructureEstimator(BaseEstimator):
 
         The table is read once, and searches that can share counts over the `grid` do.
         """
+        self._validate_params()
         table, y, reading = self._read(X, y, sample_weight)
         learning = self._prepare(reading)
         learning.expect(grid)
