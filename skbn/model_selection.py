@@ -21,7 +21,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 from skbn.estimator import BayesNetStructureEstimator
-from skbn.reading import read_table
 
 # The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
 _POLICIES = {"analytic": "analytic", "map": "marginal_likelihood"}
@@ -345,7 +344,7 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
         weights = fit_params.get("sample_weight")
         received = X_train, y_train, params.get("sample_weight")
         whole = X
-    reading = read_table(whole, y, weights, final.categories)
+    _, _, reading = clone(final)._read(whole, y, weights)
     levels = dict(zip(reading.labels, reading.categories, strict=True))
     fit_final = clone(final).set_params(categories=levels)._fitter(*received, grid)
 

@@ -334,7 +334,7 @@ def odd_tables(draw):
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(problem=odd_tables(), search=st.sampled_from(SEARCHES))
 def test_it_always_ends_with_a_number(policy, problem, search):
     X, categories = problem
