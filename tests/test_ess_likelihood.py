@@ -143,7 +143,7 @@ def golden_section(f, left, right):
     return (left + right) / 2
 
 
-def slow_maximum(likelihood, n_grid=1500):
+def slow_maximum(likelihood, n_grid=600):
     """ln ess of the highest value on a dense grid, refined; with the index in the grid."""
     grid = np.linspace(math.log(LOWEST), math.log(HIGHEST), n_grid)
     values = [likelihood.value(math.exp(u)) for u in grid]
@@ -156,7 +156,7 @@ def slow_maximum(likelihood, n_grid=1500):
 def test_maximum_against_a_dense_grid(kind, make_table):
     rng = np.random.default_rng(4)
     inside = 0
-    for _ in range(12):
+    for _ in range(8):
         likelihood = likelihood_of(*random_problem(rng, make_table, kind))
         found = likelihood.maximise()
         u, k, n_grid = slow_maximum(likelihood)
@@ -176,7 +176,7 @@ def test_maximum_against_a_dense_grid(kind, make_table):
         elif found.where == "upper":
             assert found.ess == HIGHEST
             assert likelihood.value(HIGHEST) >= likelihood.value(math.exp(u)) - 1e-9
-    assert inside >= 6
+    assert inside >= 4
 
 
 def test_maximum_with_many_digits(twin, make_table):
@@ -220,7 +220,7 @@ def two_maxima(n_equal, n_mixed):
 ])
 def test_the_higher_of_two_maxima_wins(n_equal, n_mixed, n_maxima, where, size):
     likelihood = two_maxima(n_equal, n_mixed)
-    grid = np.linspace(math.log(LOWEST), math.log(HIGHEST), 1000)
+    grid = np.linspace(math.log(LOWEST), math.log(HIGHEST), 500)
     signs = [sign for u in grid if (sign := np.sign(likelihood.slope(u)))]
     falls = sum(a > 0 > b for a, b in pairwise(signs))
     assert falls + (signs[-1] > 0) == n_maxima
