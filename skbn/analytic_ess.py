@@ -25,7 +25,7 @@ class AnalyticESS:
     usable : bool
         Whether `ess` is finite and above zero. Otherwise it is no equivalent sample size: dense
         graphs with mostly unobserved parent configurations give a negative value, identical rows
-        0, and one row or uniform data 0 / 0 (NaN).
+        0, one row 0 / 0 (NaN), and uniform data d_eff / 0 (infinity).
     d_eff : int
         Effective number of parameters: observed cells less observed parent configurations, summed
         over the variables (Eq. 15).

@@ -97,7 +97,7 @@ class BayesNetStructureEstimator(BaseEstimator):
     ess_history_ : list of float
         The equivalent sample sizes on the way to it.
     structure_score_ : float
-        Score of the graph, log graph prior included, in nats.
+        Score of the graph with `ess_`, log graph prior included, in nats.
     history_ : list of HistoryStep
         The moves of the best run, (kind, parent, child, score); searches over orders have none.
     n_iter_ : int
@@ -375,7 +375,11 @@ class BayesNetStructureEstimator(BaseEstimator):
         self.categories_ = categories
         self.edges_ = self.network_.edges
         self.adjacency_ = self.network_.adjacency
-        self.structure_score_ = best.score
+        # An ascent ends with the ESS of the graph, which need not be the one that led to it.
+        ascended = len(found.history) > 1
+        self.structure_score_ = (
+            learning.score_of(best.parents, found.ess) if ascended else best.score
+        )
         self.restart_scores_ = np.array([run.score for run in runs.runs])
         self.restart_histories_ = [_named_history(run, labels) for run in runs.runs]
         self.history_ = _named_history(best, labels)
@@ -394,6 +398,7 @@ class BayesNetStructureEstimator(BaseEstimator):
 
         The table is read once, and searches that can share counts over the `grid` do.
         """
+        self._validate_params()
         table, y, reading = self._read(X, y, sample_weight)
         learning = self._prepare(reading)
         learning.expect(grid)

@@ -87,6 +87,10 @@ class Learning:
     def _uses_ess(self) -> bool:
         return getattr(self.score, "uses_ess", True)
 
+    def score_of(self, parents: Sequence[Sequence[int]], ess: float) -> float:
+        """The score of one graph, log prior included."""
+        return LocalScores(self.data, self.score, ess, self.log_prior).total(parents)
+
     def learn(self, ess: float | str) -> Ascent:
         """The graph for a given ESS, or the graph and the ESS that a policy chooses."""
         if not isinstance(ess, str):

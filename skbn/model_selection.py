@@ -1,5 +1,6 @@
 """Choosing the equivalent sample size: by cross-validation, by Eq. 18, by marginal likelihood."""
 
+import copy
 import time
 import traceback
 from collections.abc import Callable
@@ -20,7 +21,6 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import _check_method_params
 
 from skbn.estimator import BayesNetStructureEstimator
-from skbn.reading import read_table
 
 # The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
 _POLICIES = {"analytic": "analytic", "map": "marginal_likelihood"}
@@ -158,6 +158,7 @@ class ESSSearchCV(BaseSearchCV):
         self
         """
         grid = self._check_grid()
+        _final(self.estimator)  # refuses what does not end in an estimator of this package
         scorer, _ = self._get_scorers()
         X, y = indexable(X, y)
         routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
@@ -167,7 +168,6 @@ class ESSSearchCV(BaseSearchCV):
             raise ValueError("cv gave no folds. Pass a number of folds or a splitter.")
         self.n_splits_ = len(folds)
         estimator = self._with_graph(clone(self.estimator))
-        _final(estimator)  # refuses what does not end in an estimator of this package
         judged = Parallel(n_jobs=self.n_jobs)(
             delayed(_judge_fold)(
                 estimator, X, y, train, test, routed.estimator.fit, routed.scorer.score, scorer,
@@ -214,7 +214,10 @@ class ESSSearchCV(BaseSearchCV):
         return self
 
     def _check_grid(self) -> list:
-        grid = np.asarray(self.ess)
+        try:
+            grid = np.asarray(self.ess)
+        except ValueError:  # lists of different lengths
+            grid = np.empty(0)
         if grid.ndim != 1 or not len(grid) or grid.dtype.kind not in "iuf":
             raise ValueError(f"ess must be a list of numbers above 0, got {self.ess!r}.")
         bad = grid[~(np.isfinite(grid) & (grid > 0))]
@@ -226,7 +229,9 @@ class ESSSearchCV(BaseSearchCV):
         """The estimator with the given graph as the only one it can find."""
         if self.graph is None:
             return estimator
-        fixed = {"init": self.graph, "search": "greedy", "max_iter": 0, "n_restarts": 0}
+        # The copies of the estimator would copy a fitted one, and copies forget their fit.
+        graph = getattr(self.graph, "edges_", self.graph)
+        fixed = {"init": graph, "search": "greedy", "max_iter": 0, "n_restarts": 0}
         prefix = _prefix(estimator)
         return estimator.set_params(**{prefix + name: value for name, value in fixed.items()})
 
@@ -256,7 +261,7 @@ def _final(estimator) -> BayesNetStructureEstimator:
     if not isinstance(final, BayesNetStructureEstimator):
         raise TypeError(
             "ESSSearchCV needs a BayesNetStructureEstimator, a BayesNetClassifier or a Pipeline "
-            f"that ends in one, got {type(final).__name__}."
+            f"that ends in one, got {final!r}."
         )
     return final
 
@@ -310,6 +315,11 @@ def _judge_fold(
                 model, X_test, y_test, scorer, score_params, error_score
             )
             result["score_time"] = time.perf_counter() - fitted
+            if isinstance(result["test_scores"], dict):
+                raise TypeError(
+                    "scoring must give one number, got a dictionary with "
+                    f"{', '.join(map(repr, result['test_scores']))}. Choose one of them."
+                )
         results.append(result)
         started = time.perf_counter()
     return results
@@ -325,19 +335,16 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
     params = _check_method_params(X, params=fit_params, indices=train)
     if isinstance(estimator, Pipeline):
         # What precedes our estimator is fitted once, and what reaches it is kept.
-        steps = [*estimator.steps[:-1], ("recorder", _Recorder(final))]
-        renamed = {
-            name.replace(_prefix(estimator), "recorder__", 1): value
-            for name, value in params.items()
-        }
-        recording = _fit(Pipeline(steps), X_train, y_train, renamed)
-        received = recording[-1].received_
-        whole = recording[:-1].transform(X) if len(steps) > 1 else X
+        name = estimator.steps[-1][0]
+        pipeline = clone(estimator).set_params(**{name: _Recorder(final)})
+        received = _fit(pipeline, X_train, y_train, params)[-1].received_
+        whole = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
+        weights = pipeline._check_method_params("fit", fit_params)[name]["fit"].get("sample_weight")
     else:
+        weights = fit_params.get("sample_weight")
         received = X_train, y_train, params.get("sample_weight")
         whole = X
-    weights = next((w for name, w in fit_params.items() if name.endswith("sample_weight")), None)
-    reading = read_table(whole, y, weights, final.categories)
+    _, _, reading = clone(final)._read(whole, y, weights)
     levels = dict(zip(reading.labels, reading.categories, strict=True))
     fit_final = clone(final).set_params(categories=levels)._fitter(*received, grid)
 
@@ -345,6 +352,6 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
         fitted = fit_final(ess)
         if not isinstance(estimator, Pipeline):
             return fitted
-        return Pipeline([*recording.steps[:-1], (estimator.steps[-1][0], fitted)])
+        return copy.copy(pipeline).set_params(**{name: fitted})
 
     return fit

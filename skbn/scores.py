@@ -58,7 +58,8 @@ class Score(Protocol):
     count, the cardinalities, N and the ESS, which lets them be tabulated once per shape and summed
     natively; without it every family is evaluated on its own counts. The terms are one number per
     count, or one number for all of them. ``needs_whole_counts = True`` has fractional weights
-    refused before anything is scored.
+    refused before anything is scored. ``uses_ess = False`` says that the ESS does not enter, so
+    that choosing one takes no further search.
     """
 
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:

@@ -1,6 +1,7 @@
 import csv
 import importlib.util
 import itertools
+import json
 import math
 import os
 from collections import defaultdict
@@ -111,6 +112,28 @@ def read_codes(shared):
         return header, codes, [len(levels) for levels, _ in columns]
 
     return read
+
+
+@pytest.fixture(scope="session")
+def uci(shared):
+    """Function of a UCI set's name: its table of codes, and the levels that every column has."""
+    pd = pytest.importorskip("pandas")
+
+    def read(name):
+        folder = shared("data/uci")
+        path = folder / f"{name}.csv"
+        X = pd.read_csv(path if path.exists() else folder / f"{name}.csv.gz")
+        arities = pd.read_csv(folder / f"{name}.levels.tsv", sep="\t")
+        return X, {c: list(range(r)) for c, r in zip(arities["column"], arities["arity"],
+                                                     strict=True)}
+
+    return read
+
+
+@pytest.fixture(scope="session")
+def reference(shared):
+    """The reference figures."""
+    return json.loads(shared("reference/reference.json").read_text())
 
 
 @pytest.fixture(scope="session")
