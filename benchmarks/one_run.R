@@ -6,7 +6,7 @@
 
 suppressMessages(library(bnlearn))
 arguments <- commandArgs(trailingOnly = TRUE)
-table <- read.csv(arguments[1], colClasses = "factor", check.names = FALSE)
+table <- read.csv(arguments[1], colClasses = "factor", check.names = FALSE, na.strings = "")
 climb <- function(table) {
   if (arguments[2] == "bdeu") hc(table, score = "bde", iss = as.numeric(arguments[3]))
   else hc(table, score = "bic")
@@ -17,7 +17,7 @@ status <- function(field) {
 }
 linux <- file.exists("/proc/self/clear_refs")
 
-invisible(climb(droplevels(table[seq_len(min(1000, nrow(table))), 1:3])))
+invisible(climb(table[seq_len(min(1000, nrow(table))), 1:3]))
 invisible(gc())
 if (linux) {
   writeLines("5", "/proc/self/clear_refs")

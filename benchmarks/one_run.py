@@ -95,6 +95,8 @@ def pybnesian_score_samples(job: dict) -> Ready:
     import pybnesian as pb
 
     def ready(table):
+        # Its parameters, unlike its scores, refuse the text type that pandas 3 gives to levels.
+        table = table.apply(lambda x: x.cat.rename_categories(x.cat.categories.astype(object)))
         start = pb.DiscreteBN(list(table.columns))
         score = pb.BDe(table, iss=job["ess"])
         model = pb.GreedyHillClimbing().estimate(pb.ArcOperatorSet(), score, start)
