@@ -18,7 +18,8 @@ class Program:
 
     Bounds: "seconds", "MB" (at most); "score" (at most this relative loss against the reference
     search), "ratio" (at most this multiple of the fastest other program), "over" (at most so many
-    seconds more than it); for the other programs "times", how many times as fast skbn is at least.
+    seconds more than it, run by run); for the other programs "times", how many times as fast
+    skbn is at least.
     """
 
     label: str
