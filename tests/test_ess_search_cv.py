@@ -998,7 +998,8 @@ def test_nothing_depends_on_global_output():
 
 def test_scikit_learn_checks():
     # With bins in front, since the checks feed real-valued columns.
-    model = make_pipeline(bins(), BayesNetClassifier(score_type="bic", max_parents=1, random_state=0))
+    classifier = BayesNetClassifier(score_type="bic", max_parents=1, random_state=0)
+    model = make_pipeline(bins(), classifier)
     with warnings.catch_warnings():
         # scikit-learn's own reading of an infinite y
         warnings.filterwarnings("ignore", "invalid value encountered in cast", RuntimeWarning)
