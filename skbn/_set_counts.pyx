@@ -16,8 +16,11 @@ cdef int64_t MOST_ABSORBED = 5
 cdef int64_t FIRST_ABSORBING = 7
 cdef int64_t LAST_ABSORBING = 4
 cdef int64_t N_BELOW = 128
-# Counts below are looked for one by one, larger ones are listed.
+# Counts that are looked for one by one, where larger ones are listed, are below.
 cdef int64_t SMALL = 64
+# The lower half of a number that holds a count, with how often it occurs in the upper half.
+cdef enum:
+    COUNT = 0x7FFFFFFF
 # Rows that may be absorbed at one node, so that 16 bits hold the cells of one or two nodes.
 cdef int64_t MOST_ROWS_ABSORBED = 32767
 
@@ -38,27 +41,26 @@ cdef struct Walk:
     int32_t* patterns
     int32_t* weights
     int32_t* ends
-    # Scratch: members and weight of each state of a cell, and the weights of new cells.
-    int32_t* members
-    int32_t* state_weights
+    # Scratch: weight and, in the upper half, members of each state of a cell; weights of cells.
+    int64_t* members
     int32_t* positions
     int32_t* touched
     int32_t* cell_weights
     # How many cells that are known only by their weight have each weight; which weights from
-    # SMALL upward occur, and all cells, in the order in which they came.
+    # n_small upward occur, and all cells, in the order in which they came.
     int32_t* counted
     int32_t* occurring
     int64_t n_occurring
     int32_t* noted
     int64_t n_noted
-    # The same for weights below SMALL of absorbed cells, per set of the lowest columns.
+    # The same for weights below n_small of absorbed cells, per set of the lowest columns.
     int64_t n_small
     uint16_t* absorbed
     bint has_absorbed
     uint16_t* gains
     uint16_t* nothing
     # Out.
-    int32_t* found
+    int64_t* found
     int64_t n_found
     int64_t* begins
     int64_t* ends_found
@@ -69,7 +71,7 @@ cdef struct Walk:
 
 cdef inline void note(Walk* walk, int32_t weight) noexcept nogil:
     """Know one more cell by its weight."""
-    if weight >= SMALL and walk.counted[weight] == 0:
+    if weight >= walk.n_small and walk.counted[weight] == 0:
         walk.occurring[walk.n_occurring] = weight
         walk.n_occurring += 1
     walk.counted[weight] += 1
@@ -84,28 +86,26 @@ cdef inline void forget(Walk* walk, int64_t n_noted) noexcept nogil:
         walk.n_noted -= 1
         weight = walk.noted[walk.n_noted]
         walk.counted[weight] -= 1
-        if weight >= SMALL and walk.counted[weight] == 0:
+        if weight >= walk.n_small and walk.counted[weight] == 0:
             walk.n_occurring -= 1
 
 
 cdef inline void write(Walk* walk, int64_t index, const uint16_t* absorbed) noexcept nogil:
     """Write down the counts of a set: how often each occurs."""
-    cdef int32_t* found = walk.found + 2 * walk.n_found
-    cdef int32_t* start = found
-    cdef int32_t weight, multiplicity
+    cdef int64_t* found = walk.found + walk.n_found
+    cdef int64_t* start = found
+    cdef int64_t weight, multiplicity
     cdef int64_t k
-    for weight in range(1, <int32_t>walk.n_small):
-        multiplicity = walk.counted[weight] + absorbed[weight]
-        found[0] = weight
-        found[1] = multiplicity
-        found += 2 * (multiplicity != 0)
+    for weight in range(1, walk.n_small):
+        multiplicity = <int64_t>walk.counted[weight] + absorbed[weight]
+        found[0] = multiplicity << 32 | weight
+        found += multiplicity != 0
     for k in range(walk.n_occurring):
         weight = walk.occurring[k]
-        found[0] = weight
-        found[1] = walk.counted[weight]
-        found += 2
+        found[0] = <int64_t>walk.counted[weight] << 32 | weight
+        found += 1
     walk.begins[index] = walk.n_found
-    walk.n_found += (found - start) >> 1
+    walk.n_found += found - start
     walk.ends_found[index] = walk.n_found
 
 
@@ -122,7 +122,7 @@ cdef inline void write_with(
             walk.large_counts[walk.n_large] = weight
             walk.n_large += 1
             continue
-        if weight >= SMALL and walk.counted[weight] == 0:
+        if weight >= walk.n_small and walk.counted[weight] == 0:
             walk.occurring[walk.n_occurring] = weight
             walk.n_occurring += 1
         walk.counted[weight] += 1
@@ -131,7 +131,7 @@ cdef inline void write_with(
         weight = weights[i]
         if weight < walk.length:
             walk.counted[weight] -= 1
-            if weight >= SMALL and walk.counted[weight] == 0:
+            if weight >= walk.n_small and walk.counted[weight] == 0:
                 # Those that occur only here came last.
                 walk.n_occurring -= 1
 
@@ -151,8 +151,8 @@ cdef int64_t take(Walk* walk, int64_t level, int64_t n_cells, int64_t index) noe
     cdef int32_t* new_ends = walk.ends + (level - 1) * walk.n_rows
     cdef const int32_t* states = walk.states + walk.level_starts[level]
     cdef const int32_t* nexts = walk.nexts + walk.level_starts[level]
-    cdef int64_t cell, i, k, n_touched, n_new = 0, start = 0
-    cdef int32_t out = 0, state, position
+    cdef int64_t cell, i, k, n_touched, members, n_new = 0, start = 0
+    cdef int32_t out = 0, state, position, weight
     for cell in range(n_cells):
         n_touched = 0
         for i in range(start, ends[cell]):
@@ -160,21 +160,21 @@ cdef int64_t take(Walk* walk, int64_t level, int64_t n_cells, int64_t index) noe
             if walk.members[state] == 0:
                 walk.touched[n_touched] = state
                 n_touched += 1
-            walk.members[state] += 1
-            walk.state_weights[state] += weights[i]
+            walk.members[state] += <int64_t>1 << 32 | weights[i]
         for k in range(n_touched):
             state = walk.touched[k]
-            if walk.members[state] == 1 and walk.state_weights[state] < walk.length:
-                note(walk, walk.state_weights[state])
+            members = walk.members[state]
+            walk.members[state] = 0
+            weight = <int32_t>(members & COUNT)
+            if members >> 32 == 1 and weight < walk.length:
+                note(walk, weight)
                 walk.positions[state] = -1
             else:
                 walk.positions[state] = out
-                out += walk.members[state]
+                out += <int32_t>(members >> 32)
                 new_ends[n_new] = out
-                walk.cell_weights[n_new] = walk.state_weights[state]
+                walk.cell_weights[n_new] = weight
                 n_new += 1
-            walk.members[state] = 0
-            walk.state_weights[state] = 0
         for i in range(start, ends[cell]):
             state = states[patterns[i]]
             position = walk.positions[state]
@@ -413,16 +413,11 @@ cdef void visit_block(
     visit(walk, n_tail, n_cells, size, 0)
 
 
-def small_counts():
-    """Counts below it come first in what `count_sets` finds, in ascending order."""
-    return SMALL
-
-
 def count_sets(
     const int32_t[::1] states, const int32_t[::1] nexts, const int64_t[::1] level_starts,
     const uint64_t[::1] keys, int64_t n_keyed, const int32_t[::1] weights, int64_t length,
-    int64_t prefix, int64_t n_tail, int64_t max_size,
-    int32_t[:, ::1] found, int64_t[::1] begins, int64_t[::1] ends,
+    int64_t n_small, int64_t prefix, int64_t n_tail, int64_t max_size,
+    int64_t[::1] found, int64_t[::1] begins, int64_t[::1] ends,
     int64_t[::1] large_sets, int64_t[::1] large_counts,
 ):
     """For every set of one block, how often each count of its observed joint states occurs.
@@ -440,12 +435,15 @@ def count_sets(
         Weight of each pattern of the last level; their sum is below 2**31.
     length : int
         Counts below it are found, the others are large.
+    n_small : int
+        Counts below it come first in what is found, in ascending order. At most `length`, and 64:
+        the more, the longer it takes to look for them one by one.
     prefix, n_tail : int
         The columns from `n_tail` upward that all sets have; the lowest ones take every subset.
     max_size : int
         Sets of more columns are left out.
-    found : (enough, 2), out
-        Counts, and how often each occurs. Enough is the sum over the sets of the most distinct
+    found : (enough,), out
+        Counts, and 2^32 times how often each occurs. Enough is the sum over the sets of the most distinct
         counts that one may have, and one more.
     begins, ends : (2 ** n_tail,), out
         Zero on entry. Where in `found` the counts of each set are; sets may share them.
@@ -480,8 +478,8 @@ def count_sets(
         walk.length = length
         walk.max_size = max_size
         walk.n_rows = n_rows
-        walk.n_small = min(SMALL, length)
-        walk.found = &found[0, 0]
+        walk.n_small = n_small
+        walk.found = &found[0]
         walk.begins = &begins[0]
         walk.ends_found = &ends[0]
         walk.large_sets = &large_sets[0] if large_sets.shape[0] else NULL
@@ -489,8 +487,7 @@ def count_sets(
         walk.patterns = <int32_t*>malloc((n_columns + 1) * n_rows * sizeof(int32_t))
         walk.weights = <int32_t*>malloc((n_columns + 1) * n_rows * sizeof(int32_t))
         walk.ends = <int32_t*>malloc((n_columns + 1) * n_rows * sizeof(int32_t))
-        walk.members = <int32_t*>calloc(n_states, sizeof(int32_t))
-        walk.state_weights = <int32_t*>calloc(n_states, sizeof(int32_t))
+        walk.members = <int64_t*>calloc(n_states, sizeof(int64_t))
         walk.positions = <int32_t*>malloc(n_states * sizeof(int32_t))
         walk.touched = <int32_t*>malloc(n_states * sizeof(int32_t))
         walk.cell_weights = <int32_t*>malloc(n_rows * sizeof(int32_t))
@@ -502,7 +499,7 @@ def count_sets(
         walk.nothing = <uint16_t*>calloc(SMALL, sizeof(uint16_t))
         failed = (
             walk.patterns == NULL or walk.weights == NULL or walk.ends == NULL
-            or walk.members == NULL or walk.state_weights == NULL or walk.positions == NULL
+            or walk.members == NULL or walk.positions == NULL
             or walk.touched == NULL or walk.cell_weights == NULL or walk.counted == NULL
             or walk.occurring == NULL or walk.noted == NULL or walk.absorbed == NULL
             or walk.gains == NULL or walk.nothing == NULL
@@ -517,7 +514,6 @@ def count_sets(
         free(walk.weights)
         free(walk.ends)
         free(walk.members)
-        free(walk.state_weights)
         free(walk.positions)
         free(walk.touched)
         free(walk.cell_weights)
@@ -533,7 +529,7 @@ def count_sets(
 
 
 def list_new(
-    const int32_t[:, ::1] found, const int64_t[::1] begins, const int64_t[::1] ends,
+    const int64_t[::1] found, const int64_t[::1] begins, const int64_t[::1] ends,
     const int32_t[::1] signatures, uint8_t[:, ::1] known, int64_t first, int64_t start,
     int64_t[::1] places,
 ):
@@ -548,7 +544,7 @@ def list_new(
     known : (n_signatures, length), in and out
         Which counts each signature had.
     first : int
-        Smaller counts are known, if it is not above `small_counts`.
+        Smaller counts are known; at most the `n_small` of `count_sets`.
     start : int
         The first set to look at.
     places : out
@@ -560,7 +556,7 @@ def list_new(
         How many there are, and the set to go on from, which is `n_sets` at the end.
     """
     cdef int64_t length = known.shape[1], n_places = 0, s, i, n_sets = begins.shape[0]
-    cdef int64_t signature
+    cdef int64_t signature, count
     cdef uint8_t* known_counts
     with nogil:
         for s in range(start, n_sets):
@@ -570,11 +566,12 @@ def list_new(
             known_counts = &known[signature, 0]
             # Small counts come before all others.
             for i in range(ends[s] - 1, begins[s] - 1, -1):
-                if found[i, 0] < first:
+                count = found[i] & COUNT
+                if count < first:
                     break
-                if not known_counts[found[i, 0]]:
-                    known_counts[found[i, 0]] = 1
-                    places[n_places] = signature * length + found[i, 0]
+                if not known_counts[count]:
+                    known_counts[count] = 1
+                    places[n_places] = signature * length + count
                     n_places += 1
         else:
             s = n_sets
@@ -582,7 +579,7 @@ def list_new(
 
 
 def add_terms(
-    const int32_t[:, ::1] found, const int64_t[::1] begins, const int64_t[::1] ends,
+    const int64_t[::1] found, const int64_t[::1] begins, const int64_t[::1] ends,
     const int64_t[::1] large_sets, const int64_t[:, ::1] large_terms,
     const int32_t[::1] signatures, const int64_t[:, :, ::1] terms, const double[:, ::1] scales,
     const double[:, ::1] constants, int64_t offset, double[:, :] sums,
@@ -619,14 +616,14 @@ def add_terms(
             if n_layers == 1:
                 total = 0
                 for i in range(begins[s], ends[s]):
-                    total += found[i, 1] * table[found[i, 0]]
+                    total += (found[i] >> 32) * table[found[i] & COUNT]
                 totals[0] = total
             else:
                 for k in range(n_layers):
                     totals[k] = 0
                 for i in range(begins[s], ends[s]):
-                    row = table + found[i, 0] * n_layers
-                    multiplicity = found[i, 1]
+                    row = table + (found[i] & COUNT) * n_layers
+                    multiplicity = found[i] >> 32
                     for k in range(n_layers):
                         totals[k] += multiplicity * row[k]
             while large < large_sets.shape[0] and large_sets[large] == s:

@@ -171,6 +171,7 @@ def exact_searches(
 
     if plans[0].is_counted:
         counting.prepare()
+    room = _room(n, n_tail)
     networks = []
     with Workers(n_threads, progress) as workers:
         for start in range(0, len(plans), at_once):
@@ -183,7 +184,7 @@ def exact_searches(
                 for group in subsets.dense_tasks():
                     workers.run(group, share)
                 found = _best_parents_of_all(
-                    subsets, rules, n, n_tail, _TIE * scales[k], workers, 0.25 / len(plans)
+                    subsets, rules, room, n, n_tail, _TIE * scales[k], workers, 0.25 / len(plans)
                 )
                 subsets.numbers = []
                 if found is None:
@@ -257,6 +258,12 @@ def _tail(n: int) -> int:
     return n_tail
 
 
+def _room(n: int, n_tail: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scores and sinks of all sets, and best local scores of one block, for every child."""
+    # Rows a power of two apart would push each other out of the caches.
+    return np.empty(2**n), np.empty(2**n, np.uint8), np.empty((n, 2**n_tail + _PADDING))
+
+
 def _search_memory(n: int, n_tail: int) -> int:
     """Bytes of scores and sinks of all sets and of the best local scores of one block."""
     return 9 * 2**n + 8 * n * (2**n_tail + _PADDING)
@@ -286,26 +293,24 @@ def _available_memory() -> float:
 
 
 def _best_parents_of_all(
-    subsets: SubsetScores, rules: ParentRules, n: int, n_tail: int, tie: float, workers: Workers,
-    share: float,
+    subsets: SubsetScores, rules: ParentRules, room: tuple[np.ndarray, ...], n: int, n_tail: int,
+    tie: float, workers: Workers, share: float,
 ) -> list[int] | None:
     """Parents of each variable in the best network; None if there is none."""
-    sinks, best = _best_sinks(subsets, rules, n, n_tail, tie, workers, share)
+    sinks, best = _best_sinks(subsets, rules, room, n, n_tail, tie, workers, share)
     return None if best == -math.inf else _best_parents(subsets, rules, sinks, tie)
 
 
 def _best_sinks(
-    subsets: SubsetScores, rules: ParentRules, n: int, n_tail: int, tie: float,
-    workers: Workers, share: float,
+    subsets: SubsetScores, rules: ParentRules, room: tuple[np.ndarray, ...], n: int, n_tail: int,
+    tie: float, workers: Workers, share: float,
 ) -> tuple[np.ndarray, float]:
     """The last variable of the best network over every set, and the best score of all."""
-    scores = np.empty(2**n)
+    scores, sinks, best = room
     for start in range(0, 2**n, _CALL_SETS):
         scores[start : start + _CALL_SETS] = -np.inf
+        sinks[start : start + _CALL_SETS] = 0
     scores[0] = 0.0
-    sinks = np.zeros(2**n, dtype=np.uint8)
-    # Rows a power of two apart would push each other out of the caches.
-    best = np.empty((n, 2**n_tail + _PADDING))
     n_blocks = 2 ** (n - n_tail)
 
     plus, minus = (np.array(rows, dtype=np.int32) for rows in (subsets.plus, subsets.minus))

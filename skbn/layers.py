@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from skbn._set_counts import list_new, small_counts
+from skbn._set_counts import list_new
 
 Terms = Callable[[np.ndarray], np.ndarray]
 
 _PLACES = 2**16
-# Small counts are tabulated at once where there are not more of them.
 _MOST_AT_ONCE = 2**16
 
 
@@ -60,6 +59,8 @@ class LayerTables:
         The sum of the counts of any set.
     n_signatures, length : int
         Counts below `length` have a place in the tables.
+    n_small : int
+        Counts below it are tabulated at once, unless they are too many.
     max_distinct : int
         The most distinct counts that a set may have.
 
@@ -73,7 +74,7 @@ class LayerTables:
 
     def __init__(
         self, layers: Sequence[Layer], n_samples: float, n_signatures: int, length: int,
-        max_distinct: int,
+        n_small: int, max_distinct: int,
     ) -> None:
         self._layers = layers
         self._n_samples = n_samples
@@ -84,9 +85,7 @@ class LayerTables:
         self._places = np.empty(max(_PLACES, max_distinct), dtype=np.int64)
         self.constants = np.stack([layer.constants for layer in layers], axis=1)
         self.scales = np.stack([self._scales(layer) for layer in layers], axis=1)
-        self._first = min(small_counts(), length)
-        if n_signatures * self._first > _MOST_AT_ONCE:
-            self._first = 1
+        self._first = n_small if n_signatures * n_small <= _MOST_AT_ONCE else 1
         counts = np.tile(np.arange(1, self._first), n_signatures)
         owners = np.repeat(np.arange(n_signatures), self._first - 1)
         self.terms[owners, counts] = self.fixed(counts, owners)

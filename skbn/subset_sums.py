@@ -19,8 +19,9 @@ _TABLE_ENTRIES = 2**21
 _LAYERS_ENTRIES = 2**25
 # Rows and counts at a time, which bounds the time of a call and what it holds.
 _CALL_ROWS = 2**24
-_CALL_COUNTS = 2**19
+_CALL_COUNTS = 2**18
 _CALL_LARGE_COUNTS = 2**20
+_LARGE_TABLE = 4096
 
 
 class SubsetSums:
@@ -71,6 +72,9 @@ class SubsetSums:
     def prepare(self) -> None:
         """Sort and merge the rows; once, before the first sums."""
         n = self.data.n_variables
+        # What counts as a small count: cells of large tables are worth a longer look.
+        n_small = 32 if self.data.n_samples < _LARGE_TABLE else 64
+        self._n_small = min(self.table_length, n_small)
         self._tail_signatures = self.signatures.of_subsets(self.n_tail)
 
         # One column after the other, so that an interrupt gets through.
@@ -124,7 +128,7 @@ class SubsetSums:
         for start, stop in self.parts(len(layers)):
             tables = LayerTables(
                 layers[start:stop], self.data.n_samples, self.signatures.n, self.table_length,
-                self.max_distinct,
+                self._n_small, self.max_distinct,
             )
             calls = [
                 partial(self._fill, tables, prefix, max_size, sums[start:stop])
@@ -140,12 +144,12 @@ class SubsetSums:
 
     def _fill(self, tables: LayerTables, prefix: int, max_size: int, sums: np.ndarray) -> None:
         size = 2**self.n_tail
-        found = np.empty((size * self.max_distinct + 1, 2), dtype=np.int32)
+        found = np.empty(size * self.max_distinct + 1, dtype=np.int64)
         begins, ends = np.zeros((2, size), dtype=np.int64)
         large_sets, large_counts = np.empty((2, size * self.max_large), dtype=np.int64)
         n_large = count_sets(
             self._states, self._nexts, self._level_starts, self._keys, self._n_keyed,
-            self._weights, self.table_length, prefix, self.n_tail, max_size,
+            self._weights, self.table_length, self._n_small, prefix, self.n_tail, max_size,
             found, begins, ends, large_sets, large_counts,
         )
         signatures = self._tail_signatures + np.int32(self._signature_of(prefix))
