@@ -74,6 +74,9 @@ class SubsetSums:
     def prepare(self) -> None:
         """Sort and merge the rows; once, before the first sums."""
         n = self.data.n_variables
+        # What counts as a small count: cells of large tables are worth a longer look.
+        n_small = 32 if self.data.n_samples < _LARGE_TABLE else 64
+        self._n_small = min(self.table_length, n_small)
         self._tail_signatures = self.signatures.of_subsets(self.n_tail)
 
         # One column after the other, so that an interrupt gets through.
