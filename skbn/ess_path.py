@@ -227,7 +227,7 @@ def _read_search(search: "str | Search", init, n_restarts: int, n_jobs: int | No
         search = ExactSearch(n_jobs=n_jobs)
     elif isinstance(search, str):
         search = SEARCHES[search]
-    if getattr(search, "is_exact", False):
+    if isinstance(search, ExactSearch):
         for name, value, default in (("init", init, "empty"), ("n_restarts", n_restarts, 0)):
             if not isinstance(value, type(default)) or value != default:
                 raise ValueError(

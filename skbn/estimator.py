@@ -74,7 +74,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         The levels of the columns: read from the table, or given as one list per column, or as a
         dictionary from column name to list. A categorical dtype keeps its declared levels.
     n_jobs : int, default=None
-        Number of threads for the restarts.
+        Number of threads for the restarts, or for an exact search.
     random_state : int, RandomState instance or None, default=None
         Decides ties and random graphs. Ties are common: a first edge scores the same in both
         directions. Pass a number for the same graph every time.
@@ -106,7 +106,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         Final score of every run, the one from `init` first.
     restart_histories_ : list of list of HistoryStep
     n_evaluations_ : int
-        How many families were counted.
+        How many families were counted, by this process: workers of other processes count their
+        own, and threads that ask for the same at once may count it twice.
     n_features_in_ : int
     feature_names_in_ : ndarray of str
         Only where all column names are strings.
@@ -131,7 +132,9 @@ class BayesNetStructureEstimator(BaseEstimator):
     """
 
     _parameter_constraints: ClassVar[dict] = {
-        "score_type": [StrOptions(set(SCORES)), HasMethods(["cell_terms", "parent_terms"])],
+        "score_type": [
+            StrOptions(set(SCORES)), HasMethods(["cell_terms", "parent_terms", "constant"])
+        ],
         "ess": [
             Interval(Real, 0, None, closed="neither"),
             StrOptions({"analytic", "marginal_likelihood"}),
@@ -342,6 +345,11 @@ class BayesNetStructureEstimator(BaseEstimator):
         search = as_search(self.search)
         if isinstance(search, ExactSearch):
             self._refuse_starts()
+            # The estimator's own parameters count where those of the search are left alone.
+            search = clone(search).set_params(
+                n_jobs=self.n_jobs if search.n_jobs is None else search.n_jobs,
+                verbose=search.verbose or self.verbose,
+            )
         return Learning(
             data=reading.data,
             labels=reading.labels,
@@ -454,4 +462,5 @@ def _few(labels: list[Hashable]) -> str:
 
 
 def _print_run(ess: float, number: int, run: SearchResult) -> None:
-    print(f"ess {ess:.4g}, run {number}: score {run.score:.4f} after {run.n_iter} moves")
+    unit = "moves" if run.n_rounds is None else "rounds"
+    print(f"ess {ess:.4g}, run {number}: score {run.score:.4f} after {run.n_iter} {unit}")

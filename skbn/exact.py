@@ -271,11 +271,19 @@ def _search_memory(n: int, n_tail: int) -> int:
 
 def _refuse_if_too_large(n: int, needed: int, limit: float) -> None:
     if needed > limit:
+        # Whole numbers: the bytes for very many columns are beyond every float.
         raise MemoryError(
-            f"An exact search over {n} variables takes about {needed} bytes "
-            f"({needed / 1e9:.3g} GB), more than the limit of {limit:.0f} ({limit / 1e9:.3g} GB). "
+            f"An exact search over {n} variables takes about {_readable(needed)}, more than the "
+            f"limit of {_readable(limit)}. "
             "Use fewer columns, or another search, such as 'greedy' or 'order'."
         )
+
+
+def _readable(n_bytes: int | float) -> str:
+    whole = int(n_bytes)
+    if whole < 10**15:
+        return f"{whole} bytes ({whole / 1e9:.3g} GB)"
+    return f"1e{len(str(whole)) - 1} bytes"
 
 
 def _available_memory() -> float:

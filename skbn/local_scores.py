@@ -90,9 +90,9 @@ class LocalScores:
         distinct, self._cardinality_class = np.unique(data.cardinalities, return_inverse=True)
         self._distinct_cardinalities = distinct.tolist()
         self._packs = PackLevels(data.codes, data.cardinalities)
-        self._shapes = _Memory(memory)
-        self._rows = _Memory(memory)
-        self._families = _Memory(memory // 2)
+        self._shapes = _Memory(memory // 4)
+        self._rows = _Memory(memory // 2)
+        self._families = _Memory(memory // 4)
 
     def local(self, child: int, parents: Iterable[int]) -> float:
         """The local score of `child` given `parents`, in nats."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
+from functools import partial
+from numbers import Integral, Real
 from typing import ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -122,6 +123,8 @@ class ExactSearch(BaseEstimator):
         take more is refused before it starts.
     n_jobs : int, default=None
         Threads; the result does not depend on it.
+    verbose : int, default=0
+        1 prints how much is done, every 10 %.
 
     References
     ----------
@@ -129,11 +132,16 @@ class ExactSearch(BaseEstimator):
     Structure. UAI 2006.
     """
 
-    is_exact = True
+    _parameter_constraints: ClassVar[dict] = {
+        "max_memory": [Interval(Real, 0, None, closed="neither"), None],
+        "n_jobs": [Integral, None],
+        "verbose": ["verbose"],
+    }
 
-    def __init__(self, max_memory=None, n_jobs=None):
+    def __init__(self, max_memory=None, n_jobs=None, verbose=0):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
+        self.verbose = verbose
 
     def search(self, scores, start, constraints, rng, max_iter=None):
         (result,) = self.search_grid([scores], constraints)
@@ -144,6 +152,7 @@ class ExactSearch(BaseEstimator):
 
         All sets of variables are counted once for the whole grid. There is no start.
         """
+        self._validate_params()
         networks = exact_searches(
             scores,
             max_parents=constraints.max_parents,
@@ -151,10 +160,24 @@ class ExactSearch(BaseEstimator):
             required=constraints.required,
             max_memory=self.max_memory,
             n_jobs=self.n_jobs,
+            progress=_Progress() if self.verbose else None,
         )
         return [
             SearchResult(found.parents, found.score, found.score, n_rounds=1) for found in networks
         ]
+
+
+class _Progress:
+    """Prints the share that is done, every 10 %."""
+
+    def __init__(self) -> None:
+        self._printed = 0
+
+    def __call__(self, fraction: float) -> None:
+        tenths = int(10 * fraction + 1e-9)
+        if tenths > self._printed:
+            self._printed = tenths
+            print(f"exact search: {10 * tenths} % done")
 
 
 SEARCHES: dict[str, Search] = {
@@ -223,24 +246,40 @@ def run_search(
     # Edges at a column of one state change no score, so nothing else would keep a search off them.
     given, constraints = constraints, constraints.isolating(scores.data.cardinalities == 1)
 
-    def run(number: int) -> SearchResult:
-        rng = np.random.default_rng(seeds[number])
-        if number == 0:
-            kept = constraints if isinstance(init, str) else given
-            start = make_start(init, search, scores, kept, labels, rng, max_iter)
-        else:
-            start = random_start(constraints, rng)
-        result = search.search(scores, start, constraints, rng, max_iter)
-        if report is not None:
-            report(number, result)
-        return result
-
+    run = partial(
+        _run, search, scores, given, constraints, init, labels, seeds, max_iter, report
+    )
     if len(seeds) == 1:
         return SearchRuns([run(0)])
     runs = Parallel(n_jobs=n_jobs, prefer="threads")(
         delayed(run)(number) for number in range(len(seeds))
     )
     return SearchRuns(runs)
+
+
+def _run(
+    search: Search,
+    scores: LocalScores,
+    given: Constraints,
+    constraints: Constraints,
+    init: "str | object",
+    labels: Sequence[Hashable],
+    seeds: Sequence[int],
+    max_iter: int | None,
+    report: Callable[[int, SearchResult], None] | None,
+    number: int,
+) -> SearchResult:
+    """One run, a function of its own so that every backend of joblib can send it elsewhere."""
+    rng = np.random.default_rng(seeds[number])
+    if number == 0:
+        kept = constraints if isinstance(init, str) else given
+        start = make_start(init, search, scores, kept, labels, rng, max_iter)
+    else:
+        start = random_start(constraints, rng)
+    result = search.search(scores, start, constraints, rng, max_iter)
+    if report is not None:
+        report(number, result)
+    return result
 
 
 def run_search_grid(

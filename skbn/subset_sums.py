@@ -50,7 +50,9 @@ class SubsetSums:
         # A set has at most so many counts that the tables do not reach, and so many distinct ones
         # that they do: different counts sum to N at most.
         self.max_large = min(data.n_rows, n_samples // self.table_length)
-        self.max_distinct = min(data.n_rows, (math.isqrt(8 * n_samples + 1) - 1) // 2)
+        most = (math.isqrt(8 * n_samples + 1) - 1) // 2
+        # At least one, for fractional weights that sum to less, which are never counted here.
+        self.max_distinct = max(1, min(data.n_rows, most))
         smallest = max(1, min(_CALL_ROWS // data.n_rows, _CALL_COUNTS // self.max_distinct, 2**16))
         if self.max_large:
             smallest = max(1, min(smallest, _CALL_LARGE_COUNTS // self.max_large))

@@ -1,6 +1,7 @@
 import itertools
 import math
 import re
+import warnings
 
 import joblib
 import numpy as np
@@ -394,6 +395,18 @@ def test_any_search_of_any_table_under_any_constraints(block, make_table, twins)
             noise = 1e-12 * abs(result.score)
             assert result.score >= result.start_score - noise, seed
         assert runs.best.score >= max(run.score for run in runs.runs) - 1e-6, seed
+
+
+def test_restarts_in_processes_that_are_forked(problem):
+    scores, _ = problem(1)
+    seeds = draw_seeds(state(), 3)
+    arguments = (SEARCHES["greedy"], scores, Constraints.none(6), "empty", LABELS, seeds)
+    plain = run_search(*arguments, n_jobs=1)
+    with joblib.parallel_config(backend="multiprocessing"), warnings.catch_warnings():
+        # Of Python itself, where other tests left threads.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        forked = run_search(*arguments, n_jobs=2)
+    assert outcome(forked) == outcome(plain)
 
 
 @every_search
