@@ -49,24 +49,26 @@ class Learning:
     n_jobs: int | None = None
     report: Callable[[float, int, SearchResult], None] | None = None
     n_evaluations: int = 0
-    _found: dict[float | None, SearchRuns] = field(default_factory=dict)
+    _found: dict[tuple[int, float | None], SearchRuns] = field(default_factory=dict)
 
     def expect(self, ess_values: Sequence[float]) -> None:
         """Search for several equivalent sample sizes at once if the search can."""
-        if len(ess_values) < 2 or not self._uses_ess:
+        if len(ess_values) < 2 or not getattr(self.score, "uses_ess", True):
             return
         scores = [LocalScores(self.data, self.score, ess, self.log_prior) for ess in ess_values]
         runs = run_search_grid(self.search, scores, self.constraints)
         if runs is not None:
-            self._found = dict(zip(ess_values, runs, strict=True))
+            for ess, found in zip(ess_values, runs, strict=True):
+                self._found[id(self.score), ess] = found
             self.n_evaluations += sum(one.n_evaluations for one in scores)
 
     def graph(self, ess: float, score: Score | None = None) -> SearchRuns:
         """The best graph for one equivalent sample size."""
-        key = ess if self._uses_ess else None
-        if score is None and key in self._found:
+        score = self.score if score is None else score
+        key = (id(score), ess if getattr(score, "uses_ess", True) else None)
+        if key in self._found:
             return self._found[key]
-        scores = LocalScores(self.data, score or self.score, ess, self.log_prior)
+        scores = LocalScores(self.data, score, ess, self.log_prior)
         runs = run_search(
             self.search,
             scores,
@@ -79,13 +81,8 @@ class Learning:
             report=None if self.report is None else partial(self.report, ess),
         )
         self.n_evaluations += scores.n_evaluations
-        if score is None:
-            self._found[key] = runs
+        self._found[key] = runs
         return runs
-
-    @property
-    def _uses_ess(self) -> bool:
-        return getattr(self.score, "uses_ess", True)
 
     def score_of(self, parents: Sequence[Sequence[int]], ess: float) -> float:
         """The score of one graph, log prior included."""
@@ -95,6 +92,6 @@ class Learning:
         """The graph for a given ESS, or the graph and the ESS that a policy chooses."""
         if not isinstance(ess, str):
             return Ascent(float(ess), self.graph(float(ess)), [float(ess)])
-        if not self._uses_ess:
+        if not getattr(self.score, "uses_ess", True):
             return fixed_graph_ess(self.data, ess, self.graph(1.0))
         return ascend(self.data, ess, lambda: self.graph(1.0, SCORES["bic"]), self.graph)
