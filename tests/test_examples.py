@@ -34,6 +34,32 @@ def test_quick_start(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_structure_search(tmp_path):
+    pytest.importorskip("matplotlib")
+    picture = tmp_path / "search.png"
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(need("examples/structure_search.py")), "--seeds", "2",
+         "--plot", str(picture)],
+        capture_output=True, text=True, cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    rows = re.findall(r"^(aic|bic) +(greedy|first_ascent) +(given|empty|full|random) ", done.stdout,
+                      re.MULTILINE)
+    assert len(rows) == len(set(rows)) * 2 == 32  # two tables
+    assert "tic-tac-toe: 958 rows, 10 columns" in done.stdout
+    assert picture.stat().st_size > 10_000
+
+
+def test_table_1(tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(need("examples/table1.py"))],
+        capture_output=True, text=True, cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    for name in ("balance", "tictac", "iris", "wine"):
+        assert re.search(rf"^{name} ", done.stdout, re.MULTILINE), done.stdout
+
+
 def survey(n_rows=800):
     rng = np.random.default_rng(0)
     age = rng.integers(0, 3, n_rows)
