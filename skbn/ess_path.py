@@ -12,15 +12,13 @@ from skbn.constraints import Constraints
 from skbn.coordinate_ascent import go_on_to_joint_optimum
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.graph_prior import read_graph_prior
-from skbn.local_scores import LocalScores
+from skbn.learning import Learning
 from skbn.reading import read_table
 from skbn.scores import as_score
-from skbn.search import SEARCHES, ExactSearch, Search, SearchRuns, draw_seeds, run_search
+from skbn.search import ExactSearch, Search, as_search, draw_seeds
 
 # Relative to the best score: a graph that comes as close is as good.
 _TIE = 1e-9
-# Bytes of local scores that are remembered for each ESS.
-_MEMORY = 2**21
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +85,9 @@ def ess_path(
         The grid, in rows, each above zero; in any order.
     search : {"exact", "greedy", "first_ascent", "tabu", "order"} or search object, default="exact"
         With a search other than "exact" a graph need not be the best one for its ESS.
-    score_type : {"bdeu", "loglik", "bic", "aic", "mdl", "k2"} or score object, default="bdeu"
-        With a score that does not depend on the ESS there is one graph for the whole grid.
+    score_type : str or score object, default="bdeu"
+        As in `BayesNetStructureEstimator`. With a score that does not depend on the ESS there is
+        one graph for the whole grid.
     init, n_restarts, max_parents, required_edges, forbidden_edges, tiers, graph_prior, max_iter
         As in `BayesNetStructureEstimator`. An exact search takes no `init` and no `n_restarts`.
     categories : "auto", list or dict, default="auto"
@@ -149,30 +148,23 @@ def ess_path(
     score = as_score(score_type)
     reading = read_table(X, None, sample_weight, categories)
     data, labels = reading.data, reading.labels
-    constraints = Constraints.from_names(
-        labels, required_edges=required_edges, forbidden_edges=forbidden_edges, tiers=tiers,
-        max_parents=max_parents,
+    learning = Learning(
+        data=data,
+        labels=labels,
+        score=score,
+        search=search,
+        constraints=Constraints.from_names(
+            labels, required_edges=required_edges, forbidden_edges=forbidden_edges, tiers=tiers,
+            max_parents=max_parents,
+        ),
+        log_prior=read_graph_prior(graph_prior, labels),
+        init=init,
+        seeds=draw_seeds(check_random_state(random_state), n_restarts),
+        max_iter=max_iter,
+        n_jobs=n_jobs,
     )
-    log_prior = read_graph_prior(graph_prior, labels)
-    seeds = draw_seeds(check_random_state(random_state), n_restarts)
-
-    def scores_at(ess: float) -> LocalScores:
-        return LocalScores(data, score, ess, log_prior, memory=_MEMORY)
-
-    def search_at(ess: float) -> SearchRuns:
-        scores = LocalScores(data, score, ess, log_prior)
-        return run_search(
-            search, scores, constraints, init, labels, seeds,
-            max_iter=max_iter, n_jobs=n_jobs,
-        )
-
-    if not getattr(score, "uses_ess", True):
-        runs = [search_at(1.0)] * len(grid)
-    elif hasattr(search, "search_grid"):
-        found = search.search_grid([scores_at(ess) for ess in grid], constraints)
-        runs = [SearchRuns([result]) for result in found]
-    else:
-        runs = [search_at(ess) for ess in grid]
+    learning.expect(grid)
+    runs = [learning.graph(ess) for ess in grid]
 
     scores = np.array([one.best.score for one in runs])
     place = int(np.argmax(scores))
@@ -182,12 +174,12 @@ def ess_path(
         """Whether the MAP graph is as good as the best at a grid value."""
         return (
             runs[k].best.parents == graph
-            or scores_at(grid[k]).total(graph) >= scores[k] - _TIE * abs(scores[k])
+            or learning.score_of(graph, grid[k]) >= scores[k] - _TIE * abs(scores[k])
         )
 
     first = place - sum(1 for _ in takewhile(stays, reversed(range(place))))
     last = place + sum(1 for _ in takewhile(stays, range(place + 1, len(grid))))
-    optimum = go_on_to_joint_optimum(data, runs[place], grid[place], search_at)
+    optimum = go_on_to_joint_optimum(data, runs[place], grid[place], learning.graph)
     graphs = [_named_edges(one.best.parents, labels) for one in runs]
     return ESSPath(
         ess=np.array(grid),
@@ -223,10 +215,7 @@ def _read_grid(ess_values) -> list[float]:
 
 
 def _read_search(search: "str | Search", init, n_restarts: int, n_jobs: int | None) -> Search:
-    if search == "exact":
-        search = ExactSearch(n_jobs=n_jobs)
-    elif isinstance(search, str):
-        search = SEARCHES[search]
+    search = ExactSearch(n_jobs=n_jobs) if search == "exact" else as_search(search)
     if isinstance(search, ExactSearch):
         for name, value, default in (("init", init, "empty"), ("n_restarts", n_restarts, 0)):
             if not isinstance(value, type(default)) or value != default:

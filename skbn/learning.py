@@ -12,6 +12,9 @@ from skbn.local_scores import LocalScores
 from skbn.scores import SCORES, Score
 from skbn.search import Search, SearchResult, SearchRuns, run_search, run_search_grid
 
+# Bytes that the local scores of one ESS of a grid may remember: they are held all at once.
+_GRID_MEMORY = 2**21
+
 
 @dataclass(eq=False)
 class Learning:
@@ -55,7 +58,10 @@ class Learning:
         """Search for several equivalent sample sizes at once if the search can."""
         if len(ess_values) < 2 or not getattr(self.score, "uses_ess", True):
             return
-        scores = [LocalScores(self.data, self.score, ess, self.log_prior) for ess in ess_values]
+        scores = [
+            LocalScores(self.data, self.score, ess, self.log_prior, memory=_GRID_MEMORY)
+            for ess in ess_values
+        ]
         runs = run_search_grid(self.search, scores, self.constraints)
         if runs is not None:
             for ess, found in zip(ess_values, runs, strict=True):
