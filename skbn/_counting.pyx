@@ -533,6 +533,41 @@ def sum_families(
     return unknown.size
 
 
+def add_terms(
+    const int32_t[::1] owners, const int64_t[::1] counts, const int64_t[::1] values,
+    const uint8_t[::1] fits, const uintptr_t[:, ::1] term_tables, int64_t length,
+    int64_t[::1] totals, uint8_t[::1] too_large,
+):
+    """Add terms that `sum_families` did not know to its sums, and keep them in the tables.
+
+    Parameters
+    ----------
+    owners, counts : (n_unknown,)
+        As `sum_families` gave them.
+    values : (n_unknown,)
+        Their terms in fixed point.
+    fits : (n_unknown,), 0 or 1
+        Whether a term can be part of a sum of integers.
+    term_tables : (n_candidates, 2)
+        As in `sum_families`.
+    totals : (n_candidates,), in and out
+    too_large : (n_candidates,), in and out
+        Set to 1 for the owners of terms that do not fit.
+    """
+    cdef int64_t i, k
+    cdef int64_t* table
+    with nogil:
+        for i in range(owners.shape[0]):
+            k = owners[i] >> 1
+            if not fits[i]:
+                too_large[k] = 1
+                continue
+            if counts[i] < length:
+                table = <int64_t*>term_tables[k, owners[i] & 1]
+                table[counts[i]] = values[i]
+            totals[k] += -values[i] if owners[i] & 1 else values[i]
+
+
 cdef void fold(int32_t* table, int64_t n_states, int64_t n_inner) noexcept nogil:
     """Sum a table of shape (n_states, n_inner) over its first axis, in place."""
     cdef int64_t state, inner

@@ -10,7 +10,7 @@ over observed states only. A score is a small object with three methods: f is `c
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -80,6 +80,32 @@ def terms_of(
     return terms if terms.shape == counts.shape else np.broadcast_to(terms, counts.shape)
 
 
+def keyed(
+    key: Callable[[Family], Hashable],
+    of_many: Callable[[np.ndarray, np.ndarray, list, Family], np.ndarray] | None = None,
+) -> Callable:
+    """Mark `cell_terms` or `parent_terms` of a tabulated score with all that its values depend on.
+
+    Where the keys of two families are equal, of one method or of both, so are the terms; they are
+    then evaluated once. A method that overrides a marked one is not marked itself, so that it need
+    not know of this.
+
+    Parameters
+    ----------
+    key : callable
+        Of a family, from the fields that differ between the families of one table.
+    of_many : callable, optional
+        ``of_many(counts, which, keys, family)``: the terms of many counts at once, the i-th under
+        ``keys[which[i]]``.
+    """
+
+    def mark(method: Callable) -> Callable:
+        method.key, method.of_many = key, of_many
+        return method
+
+    return mark
+
+
 def entropy_terms(counts: np.ndarray) -> np.ndarray:
     """N ln N for every count, 0 at N = 0."""
     counts = np.asarray(counts, dtype=np.float64)
@@ -89,6 +115,18 @@ def entropy_terms(counts: np.ndarray) -> np.ndarray:
 def no_constant(self: Score, family: Family) -> float:
     """The constant of scores that have none."""
     return 0.0
+
+
+def _bdeu_terms(counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
+    return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
+
+
+def _bdeu_terms_of_many(
+    counts: np.ndarray, which: np.ndarray, n_states: list[int], family: Family
+) -> np.ndarray:
+    log_ess = math.log(family.ess)
+    log_alphas = np.array([log_ess - log_of(states) for states in n_states])
+    return log_rising_factorials(counts, which, log_alphas)
 
 
 @dataclass(frozen=True)
@@ -105,7 +143,7 @@ class BDeu:
     set_function: ClassVar[bool] = True
 
     def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
-        return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
+        return _bdeu_terms(counts, n_states, family)
 
     def set_terms_of_many(
         self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
@@ -113,11 +151,13 @@ class BDeu:
         """Set terms of whole counts, the i-th of a set of ``exp(log_states[which[i]])`` states."""
         return log_rising_factorials(counts, which, math.log(family.ess) - log_states)
 
+    @keyed(lambda family: family.cardinality * family.n_parent_states, _bdeu_terms_of_many)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return self.set_terms(counts, family.cardinality * family.n_parent_states, family)
+        return _bdeu_terms(counts, family.cardinality * family.n_parent_states, family)
 
+    @keyed(lambda family: family.n_parent_states, _bdeu_terms_of_many)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return self.set_terms(counts, family.n_parent_states, family)
+        return _bdeu_terms(counts, family.n_parent_states, family)
 
     constant = no_constant
 
@@ -141,9 +181,11 @@ class LogLikelihood:
     ) -> np.ndarray:
         return entropy_terms(counts)
 
+    @keyed(lambda family: None)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
+    @keyed(lambda family: None)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
@@ -204,9 +246,11 @@ class K2:
     set_function: ClassVar[bool] = False
     uses_ess: ClassVar[bool] = False
 
+    @keyed(lambda family: None)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, 0.0)
 
+    @keyed(lambda family: family.cardinality)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(family.cardinality))
 
@@ -249,9 +293,11 @@ class BDJ:
     set_function: ClassVar[bool] = False
     uses_ess: ClassVar[bool] = False
 
+    @keyed(lambda family: None)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(0.5))
 
+    @keyed(lambda family: family.cardinality)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(0.5 * family.cardinality))
 
@@ -272,9 +318,11 @@ class FNML:
     uses_ess: ClassVar[bool] = False
     needs_whole_counts: ClassVar[bool] = True
 
+    @keyed(lambda family: None)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
+    @keyed(lambda family: family.cardinality)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts) + log_regret(counts, family.cardinality)
 

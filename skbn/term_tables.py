@@ -1,6 +1,7 @@
 """Tables of a score's terms by count, for one shape of family."""
 
 import math
+from collections.abc import Callable, Hashable
 
 import numpy as np
 
@@ -13,6 +14,48 @@ _LENGTH = 16384
 _ROUNDING = 2.0**-48
 
 
+class KnownTerms:
+    """f or g for the counts 1 .. n_known - 1 and for N, and the bounds of f(n) / n.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_known,)
+        The last one is that of N.
+    slope : float
+        The f(n) / n nearest to 0.
+    spread : float
+        How far f(n) / n goes from `slope`, with some room.
+    """
+
+    def __init__(self, function: Callable, family: Family) -> None:
+        counts = _known_counts(family.n_samples)
+        self.values = terms_of(function, counts, family)
+        ratios = self.values / counts
+        # f(n) / n of most scores lies between f(1) and f(N) / N, which bounds the sums. Counts that
+        # break the rule are told apart by `TermTables.evaluate`.
+        low, high = float(ratios.min()), float(ratios.max())
+        self.slope = max(low, min(0.0, high))
+        self.spread = 1.001 * max(high - self.slope, self.slope - low) + (
+            _ROUNDING * abs(self.slope)
+        )
+
+
+def _known_counts(n_samples: float) -> np.ndarray:
+    n_known = int(min(n_samples + 1, _KNOWN))
+    counts = np.arange(1.0, n_known + 1.0)
+    counts[-1] = n_samples
+    return counts
+
+
+def key_of(function: Callable, family: Family) -> Hashable:
+    """What the terms of a `cell_terms` or `parent_terms` depend on; see `skbn.scores.keyed`."""
+    key = getattr(function, "key", None)
+    if key is not None:
+        return key(family)
+    # Anything in the family: then the two functions have nothing in common.
+    return function.__name__, family
+
+
 class TermTables:
     """f(n) - a n and g(n) - b n for counts n = 0, 1, ..., as integers in units of 1 / scale.
 
@@ -22,6 +65,13 @@ class TermTables:
     those of parents do, so that a and b shift a score by (a - b) N whatever the counts. a is the
     f(n) / n nearest to 0: for a large ESS f(n) is n ln(ess / (r q)) and hardly more, and what is
     left is small.
+
+    Parameters
+    ----------
+    score : Score
+    family : Family
+    known : pair of KnownTerms, optional
+        Those of f and g, if they have been evaluated before.
 
     Attributes
     ----------
@@ -33,50 +83,45 @@ class TermTables:
         A power of two.
     slopes : tuple of float
         a and b.
+    bound : float
+        No f(n) - a n and no g(n) - b n beyond this multiple of n is kept.
     shift : float
         (a - b) N, to be added to every sum.
-    constant : float
-        c, in nats.
     usable : bool
         False where the sums have no finite bound; then nothing is tabulated.
     addresses : tuple of int
         Where `cells` and `parents` lie in memory, for the kernels.
     """
 
-    def __init__(self, score: Score, family: Family) -> None:
+    def __init__(
+        self,
+        score: Score,
+        family: Family,
+        known: tuple[KnownTerms, KnownTerms] | None = None,
+    ) -> None:
         self._functions = (score.cell_terms, score.parent_terms)
         self._family = family
+        if known is None:
+            known = tuple(KnownTerms(function, family) for function in self._functions)
         total = family.n_samples
-        self.n_known = int(min(total + 1, _KNOWN))
-        counts = np.append(np.arange(1.0, self.n_known), total)
-        values = [terms_of(function, counts, family) for function in self._functions]
-        # f(n) / n of most scores lies between f(1) and f(N) / N, which bounds the sums. Counts that
-        # break the rule are told apart by `evaluate`.
-        low, high = (
-            [float(extreme(v / counts)) for v in values] for extreme in (np.min, np.max)
-        )
-        self.slopes = tuple(max(lo, min(0.0, hi)) for lo, hi in zip(low, high, strict=True))
-        self._bound = max(
-            1.001 * max(hi - slope, slope - lo) + _ROUNDING * abs(slope)
-            for lo, hi, slope in zip(low, high, self.slopes, strict=True)
-        )
+        counts = _known_counts(total)[:-1]
+        self.n_known = len(counts) + 1
+        self.slopes = tuple(terms.slope for terms in known)
+        self.bound = max(terms.spread for terms in known)
         self.shift = (self.slopes[0] - self.slopes[1]) * total
-        self.usable = all(math.isfinite(total * v) for v in (self._bound, *self.slopes))
+        self.usable = all(math.isfinite(total * v) for v in (self.bound, *self.slopes))
         if not self.usable:
-            self._bound = self.shift = 0.0
-        self.constant = score.constant(family)
-        self.scale = 2.0 ** min(61 - math.frexp(total * self._bound)[1], 1023)
+            self.bound = self.shift = 0.0
+        self.scale = 2.0 ** min(61 - math.frexp(total * self.bound)[1], 1023)
         self.cells, self.parents = (
             np.zeros(int(min(total + 1, _LENGTH)), dtype=np.int64) for _ in range(2)
         )
         if self.usable:
-            for k, table in enumerate((self.cells, self.parents)):
-                rest = values[k][:-1] - self.slopes[k] * counts[:-1]
-                table[1 : self.n_known] = self._fixed(rest)
+            for terms, table in zip(known, (self.cells, self.parents), strict=True):
+                rest = terms.values[:-1] - terms.slope * counts
+                np.rint(rest * self.scale, out=rest)
+                table[1 : self.n_known] = rest
         self.addresses = (self.cells.ctypes.data, self.parents.ctypes.data)
-
-    def _fixed(self, values: np.ndarray) -> np.ndarray:
-        return np.rint(values * self.scale).astype(np.int64)
 
     def evaluate(self, counts: np.ndarray, of_parents: bool) -> tuple[np.ndarray, np.ndarray]:
         """Terms of f, or g if `of_parents`, of counts from n_known upward.
@@ -88,10 +133,10 @@ class TermTables:
             return np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts), dtype=bool)
         terms = terms_of(self._functions[of_parents], counts.astype(np.float64), self._family)
         rest = terms - self.slopes[of_parents] * counts
-        fits = np.abs(rest) <= self._bound * counts
+        fits = np.abs(rest) <= self.bound * counts
         if not fits.all():
             rest = np.where(fits, rest, 0.0)
-        values = self._fixed(rest)
+        values = np.rint(rest * self.scale).astype(np.int64)
         kept = counts < len(self.cells)
         (self.parents if of_parents else self.cells)[counts[kept]] = values[kept]
         return values, fits

@@ -1,0 +1,123 @@
+"""Term tables of several shapes of family, side by side for one native call."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from skbn._counting import add_terms
+from skbn.scores import Family, Score, terms_of
+from skbn.term_tables import TermTables, key_of
+
+
+class Shapes:
+    """Tables of terms of several shapes of family, and their parts side by side.
+
+    Parameters
+    ----------
+    score : Score
+    families : sequence of Family
+    tables : sequence of TermTables
+        Those of the families.
+    n_parent_states : int
+        Of the family that is changed.
+
+    Attributes
+    ----------
+    addresses : ndarray of shape (n_shapes, 2), uintp
+        Of the tables of cells and of parents.
+    scales, constants : ndarrays of shape (n_shapes,)
+        A sum over counts is a score once it is divided by the scale and the constant is added.
+    unusable : ndarray of shape (n_shapes,), bool
+        Whether sums of integers do not exist.
+    has_unusable : bool
+    n_known, length : int
+        Lengths of the tables; see `TermTables`.
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        families: Sequence[Family],
+        tables: Sequence[TermTables],
+        n_parent_states: int,
+    ) -> None:
+        self.n_parent_states = n_parent_states
+        # Kept, since the addresses are theirs.
+        self.tables = list(tables)
+        self.n_known, self.length = tables[0].n_known, len(tables[0].cells)
+        self.addresses = np.array([table.addresses for table in tables], dtype=np.uintp)
+        self.scales = np.array([table.scale for table in tables])
+        self.constants = np.array(
+            [score.constant(f) + table.shift for f, table in zip(families, tables, strict=True)]
+        )
+        self.unusable = np.array([not table.usable for table in tables])
+        self.has_unusable = bool(self.unusable.any())
+        # The rest by owner: entry 2 k is f of shape k, entry 2 k + 1 is g.
+        self._slopes = np.array([t.slopes if t.usable else (0.0, 0.0) for t in tables]).ravel()
+        self._scales = np.repeat(self.scales, 2)
+        # Below zero, nothing fits.
+        self._bounds = np.repeat([t.bound if t.usable else -1.0 for t in tables], 2)
+        numbers: dict = {}
+        self._functions: list = []
+        self._number_of = np.empty(2 * len(tables), dtype=np.int64)
+        for owner in range(2 * len(tables)):
+            function = (score.cell_terms, score.parent_terms)[owner & 1]
+            key = key_of(function, families[owner >> 1])
+            if key not in numbers:
+                numbers[key] = len(self._functions)
+                self._functions.append((function, families[owner >> 1]))
+            self._number_of[owner] = numbers[key]
+        self._keys = list(numbers)
+        ways = {getattr(function, "of_many", None) for function, _ in self._functions}
+        self._of_many = ways.pop() if len(ways) == 1 else None
+
+    def add_unknown(
+        self, which: np.ndarray, owners: np.ndarray, counts: np.ndarray, totals: np.ndarray
+    ) -> np.ndarray:
+        """Evaluate the terms of counts that the tables did not know, and add them to the sums.
+
+        They are kept where the tables reach.
+
+        Parameters
+        ----------
+        which : ndarray of shape (n_candidates,)
+            The shape of each candidate.
+        owners, counts : ndarrays of shape (n_unknown,)
+            As `skbn._counting.sum_families` returns them.
+        totals : ndarray of shape (n_candidates,), int64
+            Changed in place.
+
+        Returns
+        -------
+        ndarray of shape (n_candidates,), bool
+            Candidates with a term too large for a sum of integers.
+        """
+        by_shape = 2 * which.take(owners >> 1) + (owners & 1)
+        n = counts.astype(np.float64)
+        rest = self._terms(self._number_of.take(by_shape), n)
+        rest -= self._slopes.take(by_shape) * n
+        fits = np.abs(rest) <= self._bounds.take(by_shape) * n
+        if not fits.all():
+            rest[~fits] = 0.0
+        rest *= self._scales.take(by_shape)
+        values = np.rint(rest, out=rest).astype(np.int64)
+        large = np.zeros(len(which), dtype=np.uint8)
+        add_terms(
+            owners, counts, values, fits.view(np.uint8), self.addresses.take(which, axis=0),
+            self.length, totals, large,
+        )
+        return large.view(bool)
+
+    def _terms(self, numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Terms by the function that has each number."""
+        if len(self._functions) == 1:
+            function, family = self._functions[0]
+            return np.array(terms_of(function, counts, family))
+        if self._of_many is not None:
+            return self._of_many(counts, numbers, self._keys, self._functions[0][1])
+        terms = np.empty(len(counts))
+        for number, (function, family) in enumerate(self._functions):
+            chosen = np.flatnonzero(numbers == number)
+            if len(chosen):
+                terms[chosen] = terms_of(function, counts[chosen], family)
+        return terms
