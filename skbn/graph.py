@@ -138,11 +138,10 @@ class DAG:
         self.adjacency[a, b] = True
         if self.ancestors[a, b]:
             return
-        above = self.ancestors[:, a].copy()
-        above[a] = True
+        above = np.append(np.flatnonzero(self.ancestors[:, a]), a)
         below = self.ancestors[b].copy()
         below[b] = True
-        self.ancestors[np.ix_(above, below)] = True
+        self.ancestors[above] |= below
 
     def _delete(self, a: int, b: int) -> None:
         self.adjacency[a, b] = False

@@ -207,29 +207,31 @@ class LocalScores:
         """The shapes that the family may take, and which of them it takes with each change."""
         if changes is not self._every:
             return self._shapes_around(child, parents, False), np.zeros(1, dtype=np.int64)
-        # First whoever joins, by cardinality; then no change; then each parent that leaves.
+        # First whoever joins, by cardinality; then no change; then whoever leaves, by cardinality.
         which = self._cardinality_class.copy()
         unchanged = len(self._distinct_cardinalities)
         which[child] = unchanged
-        for place, parent in enumerate(parents, unchanged + 1):
-            which[parent] = place
-        return self._shapes_around(child, parents, True), which
+        shapes = self._shapes_around(child, parents, True)
+        for parent in parents:
+            which[parent] = unchanged + 1 + shapes.leaving.index(self._cardinalities[parent])
+        return shapes, which
 
     def _shapes_around(self, child: int, parents: tuple[int, ...], every: bool) -> Shapes:
         """The shapes for all changes of the parents, or for no change alone."""
-        cardinalities = tuple(self._states(parents))
-        key = ("shapes", self._cardinalities[child], cardinalities, every)
+        cardinalities = sorted(self._states(parents))
+        key = ("shapes", self._cardinalities[child], tuple(cardinalities), every)
         shapes = self._shapes.get(key)
         if shapes is None:
             states = math.prod(cardinalities)
             # Changes of one cardinality in one direction share the shape of the family.
-            wanted = [(states, len(parents))]
+            wanted, leaving = [(states, len(parents))], []
             if every:
+                leaving = sorted(set(cardinalities))
                 joined = [(states * r, len(parents) + 1) for r in self._distinct_cardinalities]
-                wanted = joined + wanted + [(states // r, len(parents) - 1) for r in cardinalities]
+                wanted = joined + wanted + [(states // r, len(parents) - 1) for r in leaving]
             families = [self._family(child, *shape) for shape in wanted]
             tables = [self._tables(family) for family in families]
-            shapes = Shapes(self.score, families, tables, states)
+            shapes = Shapes(self.score, families, tables, states, leaving)
             self._shapes.put(key, shapes, 2000 + 120 * len(tables))
         return shapes
 

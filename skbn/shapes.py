@@ -1,6 +1,8 @@
 """Term tables of several shapes of family, side by side for one native call."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +22,8 @@ class Shapes:
         Those of the families.
     n_parent_states : int
         Of the family that is changed.
+    leaving : list of int
+        Cardinalities of the parents that leave, as the last of the shapes have it.
 
     Attributes
     ----------
@@ -40,8 +44,11 @@ class Shapes:
         families: Sequence[Family],
         tables: Sequence[TermTables],
         n_parent_states: int,
+        leaving: list[int],
     ) -> None:
         self.n_parent_states = n_parent_states
+        self.leaving = leaving
+        self._score, self._families = score, families
         # Kept, since the addresses are theirs.
         self.tables = list(tables)
         self.n_known, self.length = tables[0].n_known, len(tables[0].cells)
@@ -52,24 +59,10 @@ class Shapes:
         )
         self.unusable = np.array([not table.usable for table in tables])
         self.has_unusable = bool(self.unusable.any())
-        # The rest by owner: entry 2 k is f of shape k, entry 2 k + 1 is g.
-        self._slopes = np.array([t.slopes if t.usable else (0.0, 0.0) for t in tables]).ravel()
-        self._scales = np.repeat(self.scales, 2)
-        # Below zero, nothing fits.
-        self._bounds = np.repeat([t.bound if t.usable else -1.0 for t in tables], 2)
-        numbers: dict = {}
-        self._functions: list = []
-        self._number_of = np.empty(2 * len(tables), dtype=np.int64)
-        for owner in range(2 * len(tables)):
-            function = (score.cell_terms, score.parent_terms)[owner & 1]
-            key = key_of(function, families[owner >> 1])
-            if key not in numbers:
-                numbers[key] = len(self._functions)
-                self._functions.append((function, families[owner >> 1]))
-            self._number_of[owner] = numbers[key]
-        self._keys = list(numbers)
-        ways = {getattr(function, "of_many", None) for function, _ in self._functions}
-        self._of_many = ways.pop() if len(ways) == 1 else None
+
+    @cached_property
+    def _by_owner(self) -> "_ByOwner":
+        return _ByOwner.of(self._score, self._families, self.tables)
 
     def add_unknown(
         self, which: np.ndarray, owners: np.ndarray, counts: np.ndarray, totals: np.ndarray
@@ -94,12 +87,13 @@ class Shapes:
         """
         by_shape = 2 * which.take(owners >> 1) + (owners & 1)
         n = counts.astype(np.float64)
-        rest = self._terms(self._number_of.take(by_shape), n)
-        rest -= self._slopes.take(by_shape) * n
-        fits = np.abs(rest) <= self._bounds.take(by_shape) * n
+        known = self._by_owner
+        rest = known.terms(by_shape, n)
+        rest -= known.slopes.take(by_shape) * n
+        fits = np.abs(rest) <= known.bounds.take(by_shape) * n
         if not fits.all():
             rest[~fits] = 0.0
-        rest *= self._scales.take(by_shape)
+        rest *= known.scales.take(by_shape)
         values = np.rint(rest, out=rest).astype(np.int64)
         large = np.zeros(len(which), dtype=np.uint8)
         add_terms(
@@ -108,15 +102,53 @@ class Shapes:
         )
         return large.view(bool)
 
-    def _terms(self, numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Terms by the function that has each number."""
-        if len(self._functions) == 1:
-            function, family = self._functions[0]
+
+class _ByOwner(NamedTuple):
+    """What evaluates terms, by owner: entry 2 k is for f of shape k, entry 2 k + 1 for g."""
+
+    slopes: np.ndarray
+    scales: np.ndarray
+    bounds: np.ndarray
+    # Numbers among the functions that differ.
+    numbers: np.ndarray
+    functions: list[tuple[Callable, Family]]
+    keys: list[Hashable]
+    of_many: Callable | None
+
+    @classmethod
+    def of(
+        cls, score: Score, families: Sequence[Family], tables: Sequence[TermTables]
+    ) -> "_ByOwner":
+        numbers, functions, keys = [], [], []
+        for family in families:
+            for function in (score.cell_terms, score.parent_terms):
+                key = key_of(function, family)
+                if key not in keys:
+                    keys.append(key)
+                    functions.append((function, family))
+                numbers.append(keys.index(key))
+        ways = {getattr(function, "of_many", None) for function, _ in functions}
+        return cls(
+            np.array([t.slopes if t.usable else (0.0, 0.0) for t in tables]).ravel(),
+            np.repeat([t.scale for t in tables], 2),
+            # Below zero, nothing fits.
+            np.repeat([t.bound if t.usable else -1.0 for t in tables], 2),
+            np.array(numbers),
+            functions,
+            keys,
+            ways.pop() if len(ways) == 1 else None,
+        )
+
+    def terms(self, owners: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Terms of counts, a new array."""
+        if len(self.functions) == 1:
+            function, family = self.functions[0]
             return np.array(terms_of(function, counts, family))
-        if self._of_many is not None:
-            return self._of_many(counts, numbers, self._keys, self._functions[0][1])
+        numbers = self.numbers.take(owners)
+        if self.of_many is not None:
+            return self.of_many(counts, numbers, self.keys, self.functions[0][1])
         terms = np.empty(len(counts))
-        for number, (function, family) in enumerate(self._functions):
+        for number, (function, family) in enumerate(self.functions):
             chosen = np.flatnonzero(numbers == number)
             if len(chosen):
                 terms[chosen] = terms_of(function, counts[chosen], family)

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Hashable
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,10 +41,12 @@ class KnownTerms:
         )
 
 
+@lru_cache(maxsize=8)
 def _known_counts(n_samples: float) -> np.ndarray:
     n_known = int(min(n_samples + 1, _KNOWN))
     counts = np.arange(1.0, n_known + 1.0)
     counts[-1] = n_samples
+    counts.flags.writeable = False
     return counts
 
 

@@ -1,0 +1,200 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+"""The best of all moves that are valid in a graph.
+
+Releases the GIL and trusts its caller: square matrices of one size, nothing NaN.
+"""
+
+from libc.math cimport INFINITY
+from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdlib cimport calloc, free, malloc, realloc
+from libc.string cimport memchr
+
+import numpy as np
+
+cdef enum:
+    ADD = 0
+    DELETE = 1
+    REVERSE = 2
+
+KINDS = ("add", "delete", "reverse")
+
+
+cdef struct Graph:
+    int64_t n
+    const uint8_t* adjacency
+    const uint8_t* ancestors
+    const uint8_t* allowed
+    const uint8_t* required
+    int64_t max_parents
+    const int32_t* tabu
+    int64_t n_tabu
+    double exempt_above
+    int32_t* n_parents
+    # Of edges: a n + b for a -> b, ascending.
+    int64_t* edges
+    int64_t n_edges
+    int64_t room
+
+
+cdef bint list_edges(Graph* graph) noexcept nogil:
+    """List the edges and count parents; False when memory ran out."""
+    cdef int64_t a
+    cdef const uint8_t* row
+    cdef const uint8_t* found
+    cdef int64_t* more
+    graph.n_parents = <int32_t*>calloc(graph.n, sizeof(int32_t))
+    graph.room = 4 * graph.n
+    graph.edges = <int64_t*>malloc(graph.room * sizeof(int64_t))
+    if graph.n_parents == NULL or graph.edges == NULL:
+        return False
+    for a in range(graph.n):
+        row = graph.adjacency + a * graph.n
+        found = <const uint8_t*>memchr(row, 1, graph.n)
+        while found != NULL:
+            if graph.n_edges == graph.room:
+                graph.room *= 2
+                more = <int64_t*>realloc(graph.edges, graph.room * sizeof(int64_t))
+                if more == NULL:
+                    return False
+                graph.edges = more
+            graph.edges[graph.n_edges] = found - graph.adjacency
+            graph.n_edges += 1
+            graph.n_parents[found - row] += 1
+            found = <const uint8_t*>memchr(found + 1, 1, graph.n - (found + 1 - row))
+    return True
+
+
+cdef bint is_tabu(const Graph* graph, int32_t kind, int64_t a, int64_t b, double gain) noexcept nogil:
+    cdef int64_t k
+    if gain > graph.exempt_above:
+        return False
+    for k in range(graph.n_tabu):
+        if (
+            graph.tabu[3 * k] == kind and graph.tabu[3 * k + 1] == a
+            and graph.tabu[3 * k + 2] == b
+        ):
+            return True
+    return False
+
+
+cdef bint may_toggle(const Graph* graph, int64_t a, int64_t b, double gain) noexcept nogil:
+    """Whether a -> b may be added, or deleted where it is."""
+    cdef int64_t edge = a * graph.n + b
+    if graph.adjacency[edge]:
+        return not graph.required[edge] and not is_tabu(graph, DELETE, a, b, gain)
+    return (
+        a != b and graph.allowed[edge] and not graph.ancestors[b * graph.n + a]
+        and graph.n_parents[b] < graph.max_parents and not is_tabu(graph, ADD, a, b, gain)
+    )
+
+
+cdef bint may_reverse(const Graph* graph, int64_t a, int64_t b, double gain) noexcept nogil:
+    """Whether the edge a -> b may be reversed: a reaches b by no longer path."""
+    cdef int64_t n = graph.n, k
+    if (
+        graph.required[a * n + b] or not graph.allowed[b * n + a]
+        or graph.n_parents[a] >= graph.max_parents or is_tabu(graph, REVERSE, a, b, gain)
+    ):
+        return False
+    for k in range(graph.n_edges):
+        # The other parents of b.
+        if graph.edges[k] % n == b and graph.ancestors[a * n + graph.edges[k] // n]:
+            return False
+    return True
+
+
+def best_moves(
+    const double[:, ::1] gains, const uint8_t[:, ::1] adjacency, const uint8_t[:, ::1] ancestors,
+    const uint8_t[:, ::1] allowed, const uint8_t[:, ::1] required, int64_t max_parents,
+    double noise, const int32_t[:, ::1] tabu=None, double exempt_above=INFINITY,
+):
+    """The largest gain of a valid move, and all moves that come within `noise` of it.
+
+    Parameters
+    ----------
+    gains : (n, n)
+        Entry [a, b] is the gain of adding a -> b, or of deleting it where it is; that of reversing
+        it is the sum of the entries [a, b] and [b, a].
+    adjacency, ancestors : (n, n), 0 or 1
+        Of the graph, row -> column.
+    allowed, required : (n, n), 0 or 1
+        Edges that may be added; edges that may not be deleted or reversed.
+    max_parents : int
+    noise : float
+    tabu : (n_tabu, 3), optional
+        Moves as (place in `KINDS`, a, b) that are passed over unless their gain is above
+        `exempt_above`.
+
+    Returns
+    -------
+    best : float
+        Minus infinity if there is no move.
+    moves : list of (place in `KINDS`, a, b)
+        First the edges to add or delete, then those to reverse, each by a and then by b.
+    """
+    cdef Graph graph
+    cdef int64_t n = gains.shape[0], a, b, k, n_toggles = 0, n_tied = 0, room = 0
+    cdef double best = -INFINITY, least, gain
+    cdef int64_t* tied = NULL
+    cdef int64_t* more
+    cdef bint failed = False
+    graph.n = n
+    graph.adjacency, graph.ancestors = &adjacency[0, 0], &ancestors[0, 0]
+    graph.allowed, graph.required = &allowed[0, 0], &required[0, 0]
+    graph.max_parents = max_parents
+    graph.n_tabu = 0 if tabu is None else tabu.shape[0]
+    graph.tabu = &tabu[0, 0] if graph.n_tabu else NULL
+    graph.exempt_above = exempt_above if graph.n_tabu else -INFINITY
+    graph.n_parents = NULL
+    graph.edges = NULL
+    graph.n_edges = 0
+    try:
+        with nogil:
+            failed = not list_edges(&graph)
+            if not failed:
+                # Few moves are better than all before, so that few are looked at twice.
+                for a in range(n):
+                    for b in range(n):
+                        gain = gains[a, b]
+                        if gain > best and may_toggle(&graph, a, b, gain):
+                            best = gain
+                for k in range(graph.n_edges):
+                    a, b = graph.edges[k] // n, graph.edges[k] % n
+                    gain = gains[a, b] + gains[b, a]
+                    if gain > best and may_reverse(&graph, a, b, gain):
+                        best = gain
+                least = best - noise
+                for a in range(n):
+                    for b in range(n):
+                        gain = gains[a, b]
+                        if gain >= least and may_toggle(&graph, a, b, gain):
+                            if n_tied == room:
+                                room = 2 * room + 16
+                                more = <int64_t*>realloc(tied, room * sizeof(int64_t))
+                                if more == NULL:
+                                    failed = True
+                                    break
+                                tied = more
+                            tied[n_tied] = a * n + b
+                            n_tied += 1
+                    if failed:
+                        break
+        if failed:
+            raise MemoryError(f"looking for the best move between {n} variables")
+        n_toggles = n_tied
+        moves = []
+        if best == -INFINITY:
+            return best, moves
+        for k in range(n_toggles):
+            a, b = tied[k] // n, tied[k] % n
+            moves.append((<int32_t>DELETE if adjacency[a, b] else <int32_t>ADD, a, b))
+        for k in range(graph.n_edges):
+            a, b = graph.edges[k] // n, graph.edges[k] % n
+            gain = gains[a, b] + gains[b, a]
+            if gain >= least and may_reverse(&graph, a, b, gain):
+                moves.append((<int32_t>REVERSE, a, b))
+        return best, moves
+    finally:
+        free(graph.n_parents)
+        free(graph.edges)
+        free(tied)
