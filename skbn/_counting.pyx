@@ -118,6 +118,26 @@ def joint_labels(
     return n_labels
 
 
+def joint_cells(
+    const code_t[:, ::1] codes, const int64_t[::1] cardinalities, const int32_t[::1] variables,
+    int32_t[::1] cells,
+):
+    """Number all joint states of `variables`, the last one running fastest.
+
+    `cells` (out) gets one number per row; the product of the cardinalities is below 2**31.
+    """
+    cdef int64_t n_rows = codes.shape[1], i, k
+    cdef int32_t cardinality
+    cdef const code_t* column
+    with nogil:
+        memset(&cells[0], 0, n_rows * sizeof(int32_t))
+        for k in range(variables.shape[0]):
+            column = &codes[variables[k], 0]
+            cardinality = <int32_t>cardinalities[variables[k]]
+            for i in range(n_rows):
+                cells[i] = cells[i] * cardinality + <int32_t>column[i]
+
+
 cdef int64_t configurations(
     const code_t[:, ::1] codes, const int64_t[::1] cardinalities, const int32_t[::1] parents,
     int64_t left_out, int32_t* labels, bint* plain,
@@ -357,7 +377,7 @@ def sum_families(
     cdef int64_t child_cardinality = cardinalities[child]
     cdef const int32_t* row_weights = NULL if weights is None else &weights[0]
     cdef const code_t* child_column = &codes[child, 0]
-    cdef int64_t n_configurations, n_base = 0, limit = dense_limit(n_rows)
+    cdef int64_t n_configurations = 0, n_base = 0, limit = dense_limit(n_rows)
     cdef int64_t stride = 0, cardinality, size, i, k, slot, place, pack, member, n_slots, n_inner
     cdef bint plain = True, still_plain = True, failed = False, has_own = False, wanted
     cdef const code_t* columns[4]

@@ -1,12 +1,16 @@
 """Counts of the observed joint states of sets of variables."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from skbn._counting import joint_labels
+from skbn._counting import joint_cells, joint_labels
 from skbn.data import CategoricalData
+
+# So many joint states and one more per row are tabulated, whether they occur or not.
+_SMALL = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,14 +39,26 @@ def count_joint_states(data: CategoricalData, variables: Sequence[int]) -> Joint
         Any set, the empty one included (one state, counted n_samples times).
     """
     variables = np.asarray(variables, dtype=np.int32)
+    cardinalities = data.cardinalities[variables].tolist()
+    n_states = math.prod(cardinalities)
+    if n_states <= _SMALL + data.n_rows:
+        # A table of all joint states, in lexicographic order.
+        cells = np.empty(data.n_rows, dtype=np.int32)
+        joint_cells(data.codes, data.cardinalities, variables, cells)
+        table = np.bincount(cells, weights=data.weights, minlength=n_states)
+        observed = np.flatnonzero(table)
+        states = np.empty((len(observed), len(variables)), dtype=data.codes.dtype)
+        rest = observed
+        for place in reversed(range(len(variables))):
+            rest, states[:, place] = np.divmod(rest, cardinalities[place])
+        return JointCounts(states, table[observed].astype(np.float64))
     labels, n_observed = label_rows(data, variables)
     counts = np.bincount(labels, weights=data.weights, minlength=n_observed).astype(np.float64)
     first = np.empty(n_observed, dtype=np.int64)
     first[labels[::-1]] = np.arange(data.n_rows - 1, -1, -1)
     states = data.codes[np.ix_(variables, first)].T
-    if len(variables):
-        order = np.lexsort(states.T[::-1])
-        states, counts = states[order], counts[order]
+    order = np.lexsort(states.T[::-1])
+    states, counts = states[order], counts[order]
     return JointCounts(states, counts)
 
 

@@ -147,7 +147,9 @@ def open_frame(X: Any) -> nw.DataFrame | None:
         X = pyarrow.Table.from_batches([X])
     if nw.dependencies.is_into_dataframe(X):
         native_labels = X.column_names if hasattr(X, "column_names") else X.columns
-        repeated = [label for label, count in Counter(native_labels).items() if count > 1]
+        repeated = []
+        if not getattr(native_labels, "is_unique", False):
+            repeated = [label for label, count in Counter(native_labels).items() if count > 1]
         if repeated:
             raise ValueError(
                 f"Column labels must differ, but {', '.join(map(repr, repeated))} occur(s) more "

@@ -121,6 +121,9 @@ def _read_declared(series: nw.Series, label: Any) -> Factor:
         codes, levels = _read_arrow(native)
     elif is_text:
         codes, levels = native.factorize()
+    elif hasattr(getattr(native, "array", None), "codes"):
+        # What `native.cat` leads to, without a Series made on the way.
+        codes, levels = native.array.codes, native.array.categories
     elif hasattr(native, "cat"):
         codes, levels = native.cat.codes.to_numpy(), native.cat.categories
     else:  # a pyarrow dictionary inside pandas
@@ -135,7 +138,10 @@ def _all_missing(series: nw.Series) -> Factor:
 
 def _merged(codes: np.ndarray, levels: np.ndarray, label: Any) -> Factor:
     """Declared levels, each once and none missing, which a pyarrow dictionary does not ensure."""
-    kinds = {type(level).__name__ for level in levels.tolist()}
+    types = set(map(type, levels.tolist()))
+    if types == {str} and len(set(levels.tolist())) == len(levels):
+        return Factor(codes, levels, declared=True)
+    kinds = {kind.__name__ for kind in types}
     if kinds & {"list", "dict"}:
         _refuse_dtype(label, f"dictionary of {' and '.join(sorted(kinds))}", _TO_LEVELS)
     position: dict = {}

@@ -3,7 +3,6 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
@@ -241,12 +240,13 @@ def smoothed_log_probabilities(
         In nats.
     """
     n_cells = counts.shape[1] * n_configurations
-    # Exact quotients, rounded once; 0 where they are smaller than every float.
-    cell_prior = float(Fraction(float(ess)) / n_cells)
+    # Quotients of integers, rounded once; 0 where they are smaller than every float.
+    ess_numerator, ess_denominator = float(ess).as_integer_ratio()
+    cell_prior = ess_numerator / (ess_denominator * n_cells)
     numerators = counts + cell_prior
     # Sorted, so that the sums of fractional counts do not depend on the order of the states.
     totals = np.sort(counts, axis=1).sum(axis=1, keepdims=True)
-    totals += float(Fraction(float(ess)) / n_configurations)
+    totals += ess_numerator / (ess_denominator * n_configurations)
     ratios = numerators / totals
     # The ratio keeps the most digits, unless the prior's share in it is rounded away or it
     # is itself too small: then the logarithms are taken apart.
