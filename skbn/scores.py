@@ -17,7 +17,13 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from skbn.regret import log_regret, log_regret_of_any
-from skbn.special import float_of, log_of, log_rising_factorial, log_rising_factorials
+from skbn.special import (
+    RisingFactorials,
+    float_of,
+    log_of,
+    log_rising_factorial,
+    log_rising_factorials,
+)
 
 
 class Family(NamedTuple):
@@ -82,7 +88,7 @@ def terms_of(
 
 def keyed(
     key: Callable[[Family], Hashable],
-    of_many: Callable[[np.ndarray, np.ndarray, list, Family], np.ndarray] | None = None,
+    of_many: Callable[[list, Family], Callable] | None = None,
 ) -> Callable:
     """Mark `cell_terms` or `parent_terms` of a tabulated score with all that its values depend on.
 
@@ -95,8 +101,8 @@ def keyed(
     key : callable
         Of a family, from the fields that differ between the families of one table.
     of_many : callable, optional
-        ``of_many(counts, which, keys, family)``: the terms of many counts at once, the i-th under
-        ``keys[which[i]]``.
+        ``of_many(keys, family)`` returns a function of whole ``counts`` and ``which``: their terms,
+        those of the i-th under ``keys[which[i]]``.
     """
 
     def mark(method: Callable) -> Callable:
@@ -122,11 +128,10 @@ def _bdeu_terms(counts: np.ndarray, n_states: int, family: Family) -> np.ndarray
 
 
 def _bdeu_terms_of_many(
-    counts: np.ndarray, which: np.ndarray, n_states: list[int], family: Family
-) -> np.ndarray:
+    n_states: list[int], family: Family
+) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
     log_ess = math.log(family.ess)
-    log_alphas = np.array([log_ess - log_of(states) for states in n_states])
-    return log_rising_factorials(counts, which, log_alphas)
+    return RisingFactorials(np.array([log_ess - log_of(states) for states in n_states]))
 
 
 @dataclass(frozen=True)

@@ -112,14 +112,14 @@ class _ByOwner(NamedTuple):
     # Numbers among the functions that differ.
     numbers: np.ndarray
     functions: list[tuple[Callable, Family]]
-    keys: list[Hashable]
     of_many: Callable | None
 
     @classmethod
     def of(
         cls, score: Score, families: Sequence[Family], tables: Sequence[TermTables]
     ) -> "_ByOwner":
-        numbers, functions, keys = [], [], []
+        numbers, functions = [], []
+        keys: list[Hashable] = []
         for family in families:
             for function in (score.cell_terms, score.parent_terms):
                 key = key_of(function, family)
@@ -128,6 +128,7 @@ class _ByOwner(NamedTuple):
                     functions.append((function, family))
                 numbers.append(keys.index(key))
         ways = {getattr(function, "of_many", None) for function, _ in functions}
+        of_many = ways.pop() if len(ways) == 1 else None
         return cls(
             np.array([t.slopes if t.usable else (0.0, 0.0) for t in tables]).ravel(),
             np.repeat([t.scale for t in tables], 2),
@@ -135,8 +136,7 @@ class _ByOwner(NamedTuple):
             np.repeat([t.bound if t.usable else -1.0 for t in tables], 2),
             np.array(numbers),
             functions,
-            keys,
-            ways.pop() if len(ways) == 1 else None,
+            of_many and of_many(keys, families[0]),
         )
 
     def terms(self, owners: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -146,7 +146,7 @@ class _ByOwner(NamedTuple):
             return np.array(terms_of(function, counts, family))
         numbers = self.numbers.take(owners)
         if self.of_many is not None:
-            return self.of_many(counts, numbers, self.keys, self.functions[0][1])
+            return self.of_many(counts, numbers)
         terms = np.empty(len(counts))
         for number, (function, family) in enumerate(self.functions):
             chosen = np.flatnonzero(numbers == number)

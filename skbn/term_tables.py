@@ -23,12 +23,13 @@ class KnownTerms:
     values : ndarray of shape (n_known,)
         The last one is that of N.
     slope : float
-        The f(n) / n nearest to 0.
+        a, the f(n) / n nearest to 0.
     spread : float
-        How far f(n) / n goes from `slope`, with some room.
+        How far f(n) / n goes from a, with some room.
     """
 
     def __init__(self, function: Callable, family: Family) -> None:
+        self._n_samples = family.n_samples
         counts = _known_counts(family.n_samples)
         self.values = terms_of(function, counts, family)
         ratios = self.values / counts
@@ -39,6 +40,20 @@ class KnownTerms:
         self.spread = 1.001 * max(high - self.slope, self.slope - low) + (
             _ROUNDING * abs(self.slope)
         )
+        self._tables: dict[float, np.ndarray] = {}
+
+    def table(self, scale: float) -> np.ndarray:
+        """f(n) - a n in units of 1 / scale, 0 where it has not been evaluated; kept."""
+        table = self._tables.get(scale)
+        if table is None:
+            table = np.zeros(int(min(self._n_samples + 1, _LENGTH)), dtype=np.int64)
+            counts = _known_counts(self._n_samples)[:-1]
+            rest = self.values[:-1] - self.slope * counts
+            rest *= scale
+            table[1 : len(counts) + 1] = np.rint(rest, out=rest)
+            # Another thread may have been quicker.
+            table = self._tables.setdefault(scale, table)
+        return table
 
 
 @lru_cache(maxsize=8)
@@ -107,23 +122,22 @@ class TermTables:
         if known is None:
             known = tuple(KnownTerms(function, family) for function in self._functions)
         total = family.n_samples
-        counts = _known_counts(total)[:-1]
-        self.n_known = len(counts) + 1
+        self.n_known = len(known[0].values)
         self.slopes = tuple(terms.slope for terms in known)
-        self.bound = max(terms.spread for terms in known)
+        spread = max(terms.spread for terms in known)
         self.shift = (self.slopes[0] - self.slopes[1]) * total
-        self.usable = all(math.isfinite(total * v) for v in (self.bound, *self.slopes))
+        self.usable = all(math.isfinite(total * v) for v in (spread, *self.slopes))
         if not self.usable:
-            self.bound = self.shift = 0.0
-        self.scale = 2.0 ** min(61 - math.frexp(total * self.bound)[1], 1023)
-        self.cells, self.parents = (
-            np.zeros(int(min(total + 1, _LENGTH)), dtype=np.int64) for _ in range(2)
-        )
+            spread = self.shift = 0.0
+        exponent = math.frexp(total * spread)[1]
+        self.scale = 2.0 ** min(61 - exponent, 1023)
+        # Tables of one scale have one bound, since they may be the same.
+        self.bound = math.ldexp(1.0, min(exponent, 1023)) / total
         if self.usable:
-            for terms, table in zip(known, (self.cells, self.parents), strict=True):
-                rest = terms.values[:-1] - terms.slope * counts
-                np.rint(rest * self.scale, out=rest)
-                table[1 : self.n_known] = rest
+            self.cells, self.parents = (terms.table(self.scale) for terms in known)
+        else:
+            length = int(min(total + 1, _LENGTH))
+            self.cells, self.parents = (np.zeros(length, dtype=np.int64) for _ in range(2))
         self.addresses = (self.cells.ctypes.data, self.parents.ctypes.data)
 
     def evaluate(self, counts: np.ndarray, of_parents: bool) -> tuple[np.ndarray, np.ndarray]:
