@@ -146,11 +146,14 @@ class LocalScores:
             tuple(sorted(_toggle(child, parents, change))) for change in changes.tolist()
         ]
         if native:
-            scores = self._evaluate_natively(child, parents, changes)
+            scores, is_finite = self._evaluate_natively(child, parents, changes)
         else:
             scores = np.array([self._evaluate_counts(child, family) for family in families])
+            is_finite = False
         if self.log_prior is not None:
             scores += [self.log_prior(child, family) for family in families]
+        elif is_finite:
+            return scores
         if not scores.max() < np.inf:
             wrong = np.flatnonzero(~(scores < np.inf))
             family = sorted(_toggle(child, parents, int(changes[wrong[0]])))
@@ -174,13 +177,14 @@ class LocalScores:
 
     def _evaluate_natively(
         self, child: int, parents: tuple[int, ...], changes: np.ndarray
-    ) -> np.ndarray:
+    ) -> tuple[np.ndarray, bool]:
+        """The scores, and whether all are sure to be finite."""
         shapes, which = self._shapes_of_changes(child, parents, changes)
         totals = np.zeros(len(changes), dtype=np.int64)
         room = 2 * len(changes) * min(self.data.n_rows, int(self.data.n_samples // shapes.n_known))
         owners = np.empty(room, dtype=np.int32)
         counts = np.empty(room, dtype=np.int64)
-        packs = self._packs.cheapest(shapes.n_parent_states * self._cardinalities[child])
+        packs = self._packs.cheapest(shapes.n_cells)
         n_unknown = sum_families(
             self.data.codes, self.data.cardinalities, self.data.weights,
             packs.codes, packs.cardinalities, packs.starts,
@@ -188,18 +192,17 @@ class LocalScores:
             shapes.addresses.take(which, axis=0), shapes.n_known, shapes.length,
             totals, owners, counts,
         )
-        by_counts = None
+        large = shapes.unusable.take(which) if shapes.has_unusable else None
         if n_unknown:
-            by_counts = shapes.add_unknown(which, owners[:n_unknown], counts[:n_unknown], totals)
+            found = shapes.add_unknown(which, owners[:n_unknown], counts[:n_unknown], totals)
+            large = found if large is None else large | found
         scores = totals / shapes.scales.take(which)
         scores += shapes.constants.take(which)
-        if shapes.has_unusable:
-            unusable = shapes.unusable.take(which)
-            by_counts = unusable if by_counts is None else by_counts | unusable
-        if by_counts is not None and by_counts.any():
-            for k in by_counts.nonzero()[0].tolist():
-                scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))
-        return scores
+        if large is None or not large.any():
+            return scores, shapes.is_finite
+        for k in large.nonzero()[0].tolist():
+            scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))
+        return scores, False
 
     def _shapes_of_changes(
         self, child: int, parents: tuple[int, ...], changes: np.ndarray
@@ -231,7 +234,8 @@ class LocalScores:
                 wanted = joined + wanted + [(states // r, len(parents) - 1) for r in leaving]
             families = [self._family(child, *shape) for shape in wanted]
             tables = [self._tables(family) for family in families]
-            shapes = Shapes(self.score, families, tables, states, leaving)
+            n_cells = states * self._cardinalities[child]
+            shapes = Shapes(self.score, families, tables, n_cells, leaving)
             self._shapes.put(key, shapes, 2000 + 120 * len(tables))
         return shapes
 

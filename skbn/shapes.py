@@ -10,6 +10,9 @@ from skbn._counting import add_terms
 from skbn.scores import Family, Score, terms_of
 from skbn.term_tables import TermTables, key_of
 
+# Scores that are made of parts below it are finite, and none is as low as a forbidden one.
+_SURELY_FINITE = 1e299
+
 
 class Shapes:
     """Tables of terms of several shapes of family, and their parts side by side.
@@ -20,8 +23,8 @@ class Shapes:
     families : sequence of Family
     tables : sequence of TermTables
         Those of the families.
-    n_parent_states : int
-        Of the family that is changed.
+    n_cells : int
+        Joint states of the child and its unchanged parents.
     leaving : list of int
         Cardinalities of the parents that leave, as the last of the shapes have it.
 
@@ -34,6 +37,8 @@ class Shapes:
     unusable : ndarray of shape (n_shapes,), bool
         Whether sums of integers do not exist.
     has_unusable : bool
+    is_finite : bool
+        Whether every score from the tables is sure to be finite.
     n_known, length : int
         Lengths of the tables; see `TermTables`.
     """
@@ -43,10 +48,10 @@ class Shapes:
         score: Score,
         families: Sequence[Family],
         tables: Sequence[TermTables],
-        n_parent_states: int,
+        n_cells: int,
         leaving: list[int],
     ) -> None:
-        self.n_parent_states = n_parent_states
+        self.n_cells = n_cells
         self.leaving = leaving
         self._score, self._families = score, families
         # Kept, since the addresses are theirs.
@@ -59,6 +64,8 @@ class Shapes:
         )
         self.unusable = np.array([not table.usable for table in tables])
         self.has_unusable = bool(self.unusable.any())
+        largest = max(t.bound for t in tables) * families[0].n_samples
+        self.is_finite = largest + float(np.abs(self.constants).max()) < _SURELY_FINITE
 
     @cached_property
     def _by_owner(self) -> "_ByOwner":
