@@ -58,11 +58,11 @@ class PackLevels:
     each. Larger packs mean fewer passes and larger tables.
     """
 
-    # Joint states of a pack: those of one variable, of about three, of about five.
-    _MOST_STATES = (1, 27, 256)
+    # Joint states of a pack: those of one variable, of about three, four, five.
+    _MOST_STATES = (1, 27, 81, 256)
     # What one row and one cell of a table cost, relative to each other; integers, since there may
     # be more joint states than any float can hold.
-    _ROW, _CELL = 7, 10
+    _ROW, _CELL = 11, 10
 
     def __init__(self, codes: np.ndarray, cardinalities: np.ndarray) -> None:
         self._codes = codes
