@@ -22,7 +22,7 @@ class Table:
     native : data frame as it came, or ndarray
     labels : list, or None for arrays
     shape : (n_rows, n_columns)
-    columns : list of narwhals Series or ndarray of shape (n_rows,)
+    columns : list of pandas or narwhals Series or ndarray of shape (n_rows,)
     """
 
     native: Any
@@ -177,7 +177,12 @@ def open_table(X: Any) -> Table:
     frame = open_frame(X)
     if frame is not None:
         require_rows(frame.shape)
-        return Table(X, list(frame.columns), frame.shape, list(frame.iter_columns()))
+        native = frame.to_native()
+        if nw.dependencies.is_pandas_dataframe(native):
+            columns = [column for _, column in native.items()]
+        else:
+            columns = list(frame.iter_columns())
+        return Table(X, list(frame.columns), frame.shape, columns)
     refuse_odd_array(X)
     # numpy would make text of [["a", 1]] and integers of [[True, 2]].
     dtype = object if isinstance(X, (list, tuple)) else None

@@ -54,6 +54,9 @@ def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Fact
     TypeError
         For values or dtypes that cannot be levels, and for columns that mix types.
     """
+    categorical = _read_categorical(values, label, rows)
+    if categorical is not None:
+        return categorical
     column = open_series(values)
     if column is None:
         refuse_odd_array(values)
@@ -66,6 +69,19 @@ def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Fact
     require_rows((len(column),))
     read = _read_array if isinstance(column, np.ndarray) else _read_series
     return read(column, label)
+
+
+def _read_categorical(values: Any, label: Any, rows: np.ndarray | None) -> Factor | None:
+    """Read a pandas categorical, the most common column; None for anything else."""
+    pandas = nw.dependencies.get_pandas()
+    if pandas is None or not isinstance(values, pandas.Series):
+        return None
+    array = values.array
+    if not isinstance(array, pandas.Categorical):
+        return None
+    codes = array.codes if rows is None else array.codes[rows]
+    require_rows((len(codes),))
+    return _merged(codes, array_of_levels(list(array.categories)), label)
 
 
 def open_series(values: Any) -> nw.Series | None:
@@ -121,9 +137,6 @@ def _read_declared(series: nw.Series, label: Any) -> Factor:
         codes, levels = _read_arrow(native)
     elif is_text:
         codes, levels = native.factorize()
-    elif hasattr(getattr(native, "array", None), "codes"):
-        # What `native.cat` leads to, without a Series made on the way.
-        codes, levels = native.array.codes, native.array.categories
     elif hasattr(native, "cat"):
         codes, levels = native.cat.codes.to_numpy(), native.cat.categories
     else:  # a pyarrow dictionary inside pandas
