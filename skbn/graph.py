@@ -60,8 +60,10 @@ class DAG:
         adjacency = np.asarray(adjacency, dtype=bool)
         dag = cls(len(adjacency))
         dag.adjacency[:] = adjacency
+        has_parents = adjacency.any(axis=0)
         for b in topological_order(adjacency):
-            dag._update_ancestors(b)
+            if has_parents[b]:
+                dag._update_ancestors(b)
         return dag
 
     @classmethod
@@ -82,7 +84,7 @@ class DAG:
         return [(int(a), int(b)) for a, b in np.argwhere(self.adjacency)]
 
     def parents(self, variable: int) -> tuple[int, ...]:
-        return tuple(np.flatnonzero(self.adjacency[:, variable]).tolist())
+        return tuple(self.adjacency[:, variable].nonzero()[0].tolist())
 
     def all_parents(self) -> list[tuple[int, ...]]:
         return [self.parents(variable) for variable in range(self.n_variables)]
@@ -138,10 +140,10 @@ class DAG:
         self.adjacency[a, b] = True
         if self.ancestors[a, b]:
             return
-        above = np.append(np.flatnonzero(self.ancestors[:, a]), a)
+        above = self.ancestors[:, a].copy()
         below = self.ancestors[b].copy()
-        below[b] = True
-        self.ancestors[above] |= below
+        above[a] = below[b] = True
+        self.ancestors[above.nonzero()[0]] |= below
 
     def _delete(self, a: int, b: int) -> None:
         self.adjacency[a, b] = False
@@ -186,13 +188,16 @@ def topological_order(adjacency: np.ndarray) -> list[int]:
     CycleError
         If there is none.
     """
-    n_parents = adjacency.sum(axis=0)
-    ready = np.flatnonzero(n_parents == 0).tolist()
+    children: list[list[int]] = [[] for _ in adjacency]
+    for a, b in zip(*(ends.tolist() for ends in np.nonzero(adjacency)), strict=True):
+        children[a].append(b)
+    n_parents = adjacency.sum(axis=0).tolist()
+    ready = [variable for variable, n in enumerate(n_parents) if n == 0]
     order: list[int] = []
     while ready:
         variable = heapq.heappop(ready)
         order.append(variable)
-        for child in np.flatnonzero(adjacency[variable]).tolist():
+        for child in children[variable]:
             n_parents[child] -= 1
             if n_parents[child] == 0:
                 heapq.heappush(ready, child)
