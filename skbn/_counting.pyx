@@ -6,11 +6,10 @@ few cells per row, and beyond that rows are grouped by the states that occur.
 All kernels release the GIL and trust their caller: codes below their cardinality, shapes that fit.
 """
 
+from libc.math cimport fabs, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
-
-import numpy as np
 
 ctypedef fused code_t:
     uint8_t
@@ -307,6 +306,7 @@ cdef void sum_out(
 cdef class _Scratch:
     """Buffers of one call, freed with it."""
 
+    cdef int32_t* joining
     cdef int32_t* configuration
     cdef int32_t* base
     cdef int32_t* labels
@@ -316,6 +316,7 @@ cdef class _Scratch:
     cdef int32_t* marginal
 
     def __dealloc__(self):
+        free(self.joining)
         free(self.configuration)
         free(self.base)
         free(self.labels)
@@ -386,7 +387,7 @@ def sum_families(
     cdef Terms terms
     cdef Sink unknown
     cdef _Scratch scratch = _Scratch()
-    cdef int32_t[::1] joining = np.full(n_variables, -1, dtype=np.int32)
+    cdef int32_t* joining
 
     unknown.owners = &unknown_owners[0] if unknown_owners.shape[0] else NULL
     unknown.counts = &unknown_counts[0] if unknown_counts.shape[0] else NULL
@@ -395,16 +396,24 @@ def sum_families(
     terms.length = length
 
     with nogil:
-        for k in range(n_candidates):
-            if candidates[k] != child and place_of(candidates[k], parents) < 0:
-                joining[candidates[k]] = <int32_t>k
-
+        scratch.joining = <int32_t*>malloc(n_variables * sizeof(int32_t))
         scratch.configuration = <int32_t*>malloc(n_rows * sizeof(int32_t))
         scratch.labels = <int32_t*>malloc(n_rows * sizeof(int32_t))
         scratch.counts = <int32_t*>malloc(max(n_rows, FEW) * sizeof(int32_t))
-        if scratch.configuration == NULL or scratch.labels == NULL or scratch.counts == NULL:
+        joining = scratch.joining
+        if (
+            joining == NULL or scratch.configuration == NULL or scratch.labels == NULL
+            or scratch.counts == NULL
+        ):
             failed = True
         if not failed:
+            # The candidate that each variable is if it joins, -1 for all others.
+            memset(joining, 0xFF, n_variables * sizeof(int32_t))
+            for k in range(n_candidates):
+                joining[candidates[k]] = <int32_t>k
+            joining[child] = -1
+            for k in range(parents.shape[0]):
+                joining[parents[k]] = -1
             n_configurations = configurations(
                 codes, cardinalities, parents, -1, scratch.configuration, &plain
             )
@@ -553,9 +562,35 @@ def sum_families(
     return unknown.size
 
 
+def locate_terms(
+    const int32_t[::1] owners, const int64_t[::1] counts, const int64_t[::1] which,
+    const int64_t[::1] functions, int64_t[::1] numbers, double[::1] floats,
+):
+    """Say of each count that `sum_families` did not know which function its term is one of.
+
+    Parameters
+    ----------
+    owners, counts : (n_unknown,)
+        As `sum_families` gave them.
+    which : (n_candidates,)
+        The shape of each candidate.
+    functions : (2 * n_shapes,)
+        The number of f of shape k at 2 k, that of its g at 2 k + 1.
+    numbers : (n_unknown,), out
+    floats : (n_unknown,), out
+        The counts.
+    """
+    cdef int64_t i
+    with nogil:
+        for i in range(owners.shape[0]):
+            numbers[i] = functions[2 * which[owners[i] >> 1] + (owners[i] & 1)]
+            floats[i] = <double>counts[i]
+
+
 def add_terms(
-    const int32_t[::1] owners, const int64_t[::1] counts, const int64_t[::1] values,
-    const uint8_t[::1] fits, const uintptr_t[:, ::1] term_tables, int64_t length,
+    const int32_t[::1] owners, const int64_t[::1] counts, const double[::1] terms,
+    const int64_t[::1] which, const double[::1] slopes, const double[::1] scales,
+    const double[::1] bounds, const uintptr_t[:, ::1] term_tables, int64_t length,
     int64_t[::1] totals, uint8_t[::1] too_large,
 ):
     """Add terms that `sum_families` did not know to its sums, and keep them in the tables.
@@ -564,28 +599,46 @@ def add_terms(
     ----------
     owners, counts : (n_unknown,)
         As `sum_families` gave them.
-    values : (n_unknown,)
-        Their terms in fixed point.
-    fits : (n_unknown,), 0 or 1
-        Whether a term can be part of a sum of integers.
-    term_tables : (n_candidates, 2)
-        As in `sum_families`.
+    terms : (n_unknown,)
+        f or g of the counts.
+    which : (n_candidates,)
+        The shape of each candidate.
+    slopes, scales, bounds : (2 * n_shapes,)
+        A term less `slope` times its count, times `scale`, is what the tables hold. It can be part
+        of a sum of integers if, before it is scaled, it is at most `bound` times the count. Those
+        of f of shape k are at 2 k, those of its g at 2 k + 1.
+    term_tables : (n_shapes, 2)
+        Addresses of the tables of each shape, as in `sum_families`.
+    length : int
+        Of the tables; longer counts are not kept.
     totals : (n_candidates,), in and out
     too_large : (n_candidates,), in and out
-        Set to 1 for the owners of terms that do not fit.
+        Set to 1 for the candidates with a term that does not fit.
+
+    Returns
+    -------
+    bool
+        Whether there is such a candidate.
     """
-    cdef int64_t i, k
+    cdef int64_t i, k, owner, value
     cdef int64_t* table
+    cdef double rest
+    cdef bint found = False
     with nogil:
         for i in range(owners.shape[0]):
             k = owners[i] >> 1
-            if not fits[i]:
+            owner = 2 * which[k] + (owners[i] & 1)
+            rest = terms[i] - slopes[owner] * <double>counts[i]
+            if not fabs(rest) <= bounds[owner] * <double>counts[i]:
                 too_large[k] = 1
+                found = True
                 continue
+            value = <int64_t>rint(rest * scales[owner])
             if counts[i] < length:
-                table = <int64_t*>term_tables[k, owners[i] & 1]
-                table[counts[i]] = values[i]
-            totals[k] += -values[i] if owners[i] & 1 else values[i]
+                table = <int64_t*>term_tables[which[k], owner & 1]
+                table[counts[i]] = value
+            totals[k] += -value if owner & 1 else value
+    return found
 
 
 cdef void fold(int32_t* table, int64_t n_states, int64_t n_inner) noexcept nogil:

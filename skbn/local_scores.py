@@ -195,10 +195,10 @@ class LocalScores:
         large = shapes.unusable.take(which) if shapes.has_unusable else None
         if n_unknown:
             found = shapes.add_unknown(which, owners[:n_unknown], counts[:n_unknown], totals)
-            large = found if large is None else large | found
+            large = found if large is None else large if found is None else large | found
         scores = totals / shapes.scales.take(which)
         scores += shapes.constants.take(which)
-        if large is None or not large.any():
+        if large is None:
             return scores, shapes.is_finite
         for k in large.nonzero()[0].tolist():
             scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._counting import add_terms
+from skbn._counting import add_terms, locate_terms
 from skbn.scores import Family, Score, terms_of
 from skbn.term_tables import TermTables, key_of
 
@@ -73,7 +73,7 @@ class Shapes:
 
     def add_unknown(
         self, which: np.ndarray, owners: np.ndarray, counts: np.ndarray, totals: np.ndarray
-    ) -> np.ndarray:
+    ) -> np.ndarray | None:
         """Evaluate the terms of counts that the tables did not know, and add them to the sums.
 
         They are kept where the tables reach.
@@ -89,25 +89,18 @@ class Shapes:
 
         Returns
         -------
-        ndarray of shape (n_candidates,), bool
-            Candidates with a term too large for a sum of integers.
+        ndarray of shape (n_candidates,), bool, or None
+            Candidates with a term too large for a sum of integers, if there are any.
         """
-        by_shape = 2 * which.take(owners >> 1) + (owners & 1)
-        n = counts.astype(np.float64)
         known = self._by_owner
-        rest = known.terms(by_shape, n)
-        rest -= known.slopes.take(by_shape) * n
-        fits = np.abs(rest) <= known.bounds.take(by_shape) * n
-        if not fits.all():
-            rest[~fits] = 0.0
-        rest *= known.scales.take(by_shape)
-        values = np.rint(rest, out=rest).astype(np.int64)
-        large = np.zeros(len(which), dtype=np.uint8)
-        add_terms(
-            owners, counts, values, fits.view(np.uint8), self.addresses.take(which, axis=0),
-            self.length, totals, large,
+        numbers, n = np.empty(len(counts), dtype=np.int64), np.empty(len(counts))
+        locate_terms(owners, counts, which, known.numbers, numbers, n)
+        large = np.zeros(len(which), dtype=bool)
+        found = add_terms(
+            owners, counts, known.terms(numbers, n), which, known.slopes, known.scales,
+            known.bounds, self.addresses, self.length, totals, large.view(np.uint8),
         )
-        return large.view(bool)
+        return large if found else None
 
 
 class _ByOwner(NamedTuple):
@@ -146,12 +139,11 @@ class _ByOwner(NamedTuple):
             of_many and of_many(keys, families[0]),
         )
 
-    def terms(self, owners: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """Terms of counts, a new array."""
+    def terms(self, numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Terms of counts by the functions that have these numbers."""
         if len(self.functions) == 1:
             function, family = self.functions[0]
-            return np.array(terms_of(function, counts, family))
-        numbers = self.numbers.take(owners)
+            return np.ascontiguousarray(terms_of(function, counts, family))
         if self.of_many is not None:
             return self.of_many(counts, numbers)
         terms = np.empty(len(counts))
