@@ -1,5 +1,5 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
-"""The best of all moves that are valid in a graph.
+"""The best of all moves that are valid in a graph, and who is an ancestor of whom after one.
 
 Releases the GIL and trusts its caller: square matrices of one size, nothing NaN.
 """
@@ -198,3 +198,28 @@ def best_moves(
         free(graph.n_parents)
         free(graph.edges)
         free(tied)
+
+
+def update_ancestors(
+    const uint8_t[:, ::1] adjacency, uint8_t[:, ::1] ancestors, const int64_t[::1] variables,
+):
+    """Find the ancestors of `variables` anew from their parents and the ancestors of those.
+
+    Parameters
+    ----------
+    adjacency : (n, n), 0 or 1
+    ancestors : (n, n), 0 or 1, in and out
+        The columns of `variables` are replaced.
+    variables : (n_variables,)
+        Parents before children.
+    """
+    cdef int64_t n = adjacency.shape[0], k, a, p, b
+    with nogil:
+        for k in range(variables.shape[0]):
+            b = variables[k]
+            for a in range(n):
+                ancestors[a, b] = adjacency[a, b]
+            for p in range(n):
+                if adjacency[p, b]:
+                    for a in range(n):
+                        ancestors[a, b] |= ancestors[a, p]

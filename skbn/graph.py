@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._moves import update_ancestors
+
 
 class Move(NamedTuple):
     """One change of a graph: ``kind`` is "add", "delete" or "reverse" of parent -> child."""
@@ -60,10 +62,7 @@ class DAG:
         adjacency = np.asarray(adjacency, dtype=bool)
         dag = cls(len(adjacency))
         dag.adjacency[:] = adjacency
-        has_parents = adjacency.any(axis=0)
-        for b in topological_order(adjacency):
-            if has_parents[b]:
-                dag._update_ancestors(b)
+        dag._update_ancestors(topological_order(adjacency))
         return dag
 
     @classmethod
@@ -149,15 +148,18 @@ class DAG:
         self.adjacency[a, b] = False
         if (self.ancestors[a] & self.adjacency[:, b]).any():
             return  # a still reaches b by a longer path, so nobody lost an ancestor
-        affected = np.append(np.flatnonzero(self.ancestors[b]), b)
+        affected = np.array([*self.ancestors[b].nonzero()[0].tolist(), b])
         # A variable has more ancestors than any of its own ancestors: an order parents first.
         n_ancestors = self.ancestors[:, affected].sum(axis=0)
-        for variable in affected[np.argsort(n_ancestors, kind="stable")]:
-            self._update_ancestors(variable)
+        self._update_ancestors(affected[np.argsort(n_ancestors, kind="stable")])
 
-    def _update_ancestors(self, variable: int) -> None:
-        parents = self.adjacency[:, variable]
-        self.ancestors[:, variable] = parents | self.ancestors[:, parents].any(axis=1)
+    def _update_ancestors(self, variables: Sequence[int]) -> None:
+        """Find their ancestors anew; parents come before children."""
+        update_ancestors(
+            self.adjacency.view(np.uint8),
+            self.ancestors.view(np.uint8),
+            np.asarray(variables, dtype=np.int64),
+        )
 
 
 class CycleError(ValueError):
