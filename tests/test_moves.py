@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skbn._moves import KINDS, best_moves
+from skbn import _moves
 from skbn.constraints import Constraints
 from skbn.graph import DAG, Move
 from skbn.starts import random_start
@@ -45,14 +45,14 @@ def plain_moves(dag, constraints, gains, tabu, exempt_above):
                     if not (dag.is_valid(move) and constraints.permit(dag, move)):
                         continue
                     gain = gains[a, b] + (gains[b, a] if kind == "reverse" else 0.0)
-                    number = (KINDS.index(kind), a, b)
+                    number = (_moves.KINDS.index(kind), a, b)
                     if number not in tabu or gain > exempt_above:
                         found[number] = gain
     return found
 
 
 def call(dag, constraints, gains, noise, tabu, exempt_above):
-    return best_moves(
+    return _moves.best_moves(
         gains,
         *(
             relation.view(np.uint8)
