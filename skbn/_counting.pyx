@@ -6,7 +6,7 @@ few cells per row, and beyond that rows are grouped by the states that occur.
 All kernels release the GIL and trust their caller: codes below their cardinality, shapes that fit.
 """
 
-from libc.math cimport fabs, rint
+from libc.math cimport fabs, log, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
@@ -174,9 +174,12 @@ cdef int64_t configurations(
 
 cdef struct Terms:
     # f and g by count, in fixed point, for one candidate. Counts from `known` upward that hold 0
-    # have not been evaluated yet; counts from `length` upward never are kept.
+    # have not been evaluated yet; counts from `length` upward never are kept. From `known` upward
+    # a tail, if there is one, says what they are.
     const int64_t* cells
     const int64_t* parents
+    const double* cell_tail
+    const double* parent_tail
     int64_t known
     int64_t length
 
@@ -190,14 +193,39 @@ cdef struct Sink:
 
 
 cdef inline int64_t look_up(
-    const int64_t* table, const Terms* terms, int64_t count, int64_t owner, Sink* unknown,
+    const int64_t* table, const double* tail, const Terms* terms, int64_t count, int64_t owner,
+    Sink* unknown,
 ) noexcept nogil:
+    cdef double n, x, square, rest
     if count < terms.known or (count < terms.length and table[count] != 0):
         return table[count]
+    if tail != NULL:
+        n = <double>count
+        x = n + tail[0]
+        square = 1.0 / (x * x)
+        rest = (x - tail[1]) * log(x) + (tail[2] + tail[3] * n)
+        rest += tail[4] / x * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260)))
+        if fabs(rest) <= tail[5] * n:
+            return <int64_t>rint(rest * tail[6])
     unknown.owners[unknown.size] = <int32_t>owner
     unknown.counts[unknown.size] = count
     unknown.size += 1
     return 0
+
+
+cdef void choose_terms(
+    Terms* terms, int64_t k, const uintptr_t[:, ::1] term_tables, const int64_t[::1] which,
+    const double[:, :, ::1] tails,
+) noexcept nogil:
+    """Take the terms of candidate k; a tail that begins with NaN is none."""
+    terms.cells = <const int64_t*>term_tables[k, 0]
+    terms.parents = <const int64_t*>term_tables[k, 1]
+    terms.cell_tail = terms.parent_tail = NULL
+    if which is not None:
+        if tails[which[k], 0, 0] == tails[which[k], 0, 0]:
+            terms.cell_tail = &tails[which[k], 0, 0]
+        if tails[which[k], 1, 0] == tails[which[k], 1, 0]:
+            terms.parent_tail = &tails[which[k], 1, 0]
 
 
 cdef int64_t sum_table(
@@ -211,8 +239,8 @@ cdef int64_t sum_table(
         for k in range(cardinality):
             count = table[k]
             parent_count += count
-            total += look_up(terms.cells, terms, count, 2 * candidate, unknown)
-        total -= look_up(terms.parents, terms, parent_count, 2 * candidate + 1, unknown)
+            total += look_up(terms.cells, terms.cell_tail, terms, count, 2 * candidate, unknown)
+        total -= look_up(terms.parents, terms.parent_tail, terms, parent_count, 2 * candidate + 1, unknown)
         table += cardinality
     return total
 
@@ -226,14 +254,14 @@ cdef int64_t sum_labels(
     cdef int64_t total = 0, i
     count_labels(labels, n_labels, weights, counts, n_rows)
     for i in range(n_labels):
-        total -= look_up(terms.parents, terms, counts[i], 2 * candidate + 1, unknown)
+        total -= look_up(terms.parents, terms.parent_tail, terms, counts[i], 2 * candidate + 1, unknown)
     n_labels = refine(child, child_cardinality, labels, n_labels, n_rows)
     if n_labels < 0:
         failed[0] = True
         return 0
     count_labels(labels, n_labels, weights, counts, n_rows)
     for i in range(n_labels):
-        total += look_up(terms.cells, terms, counts[i], 2 * candidate, unknown)
+        total += look_up(terms.cells, terms.cell_tail, terms, counts[i], 2 * candidate, unknown)
     return total
 
 
@@ -334,6 +362,7 @@ def sum_families(
     const uintptr_t[:, ::1] term_tables,
     int64_t known, int64_t length,
     int64_t[::1] totals, int32_t[::1] unknown_owners, int64_t[::1] unknown_counts,
+    const int64_t[::1] which=None, const double[:, :, ::1] tails=None,
 ):
     """Sum tabulated terms over the counts of `child` given `parents`, changed by each candidate.
 
@@ -360,6 +389,11 @@ def sum_families(
     unknown_owners, unknown_counts : out
         The other counts: owner 2k for a cell of candidate k, 2k + 1 for a parent configuration.
         They must hold 2 * n_candidates * min(n_rows, total weight // known) entries.
+    which : (n_candidates,), optional
+        The shape of each candidate, for the tails.
+    tails : (n_shapes, 2, 7), optional
+        What f and g are from `known` upward: shift, half, constant, linear, series, bound and
+        scale of `skbn.tails`, or NaN where there is no such formula.
 
     Returns
     -------
@@ -465,8 +499,7 @@ def sum_families(
                     )
                     failed = size < 0
                     if not failed:
-                        terms.cells = <const int64_t*>term_tables[k, 0]
-                        terms.parents = <const int64_t*>term_tables[k, 1]
+                        choose_terms(&terms, k, term_tables, which, tails)
                         totals[k] = sum_labels(
                             child_column, child_cardinality, scratch.labels, size, row_weights,
                             scratch.counts, n_rows, &terms, k, &unknown, &failed,
@@ -506,8 +539,7 @@ def sum_families(
                         n_inner = size // cardinality
                         k = joining[member]
                         if k >= 0:
-                            terms.cells = <const int64_t*>term_tables[k, 0]
-                            terms.parents = <const int64_t*>term_tables[k, 1]
+                            choose_terms(&terms, k, term_tables, which, tails)
                             if n_inner > 1:
                                 sum_out(table, cardinality, n_inner, n_base, scratch.marginal)
                             totals[k] = sum_table(
@@ -527,8 +559,7 @@ def sum_families(
                 break
             if joining[candidates[k]] >= 0:
                 continue
-            terms.cells = <const int64_t*>term_tables[k, 0]
-            terms.parents = <const int64_t*>term_tables[k, 1]
+            choose_terms(&terms, k, term_tables, which, tails)
             place = place_of(candidates[k], parents)
             if place < 0 and n_base > 0:
                 totals[k] = sum_table(

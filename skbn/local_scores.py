@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from skbn.data import CategoricalData
 from skbn.packs import PackLevels
 from skbn.scores import Family, Score, terms_of
 from skbn.shapes import Shapes
-from skbn.term_tables import KnownTerms, TermTables, key_of
+from skbn.term_tables import KnownTerms, TermTables, key_of, tail_of
 
 # Scores below this are -inf, so that sums of finite ones stay finite.
 FORBIDDEN = -1e300
@@ -190,7 +190,7 @@ class LocalScores:
             packs.codes, packs.cardinalities, packs.starts,
             child, np.array(parents, dtype=np.int32), changes,
             shapes.addresses.take(which, axis=0), shapes.n_known, shapes.length,
-            totals, owners, counts,
+            totals, owners, counts, which, shapes.tails,
         )
         large = shapes.unusable.take(which) if shapes.has_unusable else None
         if n_unknown:
@@ -244,20 +244,18 @@ class LocalScores:
         keys = tuple(key_of(function, family) for function in functions)
         tables = self._shapes.get(("tables", keys))
         if tables is None:
-            known = [
-                self._known_terms(function, key, family)
-                for function, key in zip(functions, keys, strict=True)
-            ]
+            tails = [tail_of(function, family) for function in functions]
+            short = None not in tails
+            known = []
+            for function, key, tail in zip(functions, keys, tails, strict=True):
+                terms = self._shapes.get(("terms", key))
+                if terms is None:
+                    terms = KnownTerms(function, family, tail, short)
+                    self._shapes.put(("terms", key), terms, terms.values.nbytes + 300)
+                known.append(terms)
             tables = TermTables(self.score, family, known)
             self._shapes.put(("tables", keys), tables, 2 * 8 * len(tables.cells))
         return tables
-
-    def _known_terms(self, function: Callable, key: Hashable, family: Family) -> KnownTerms:
-        terms = self._shapes.get(("terms", key))
-        if terms is None:
-            terms = KnownTerms(function, family)
-            self._shapes.put(("terms", key), terms, terms.values.nbytes + 300)
-        return terms
 
     def _states(self, variables: Iterable[int]) -> list[int]:
         return [self._cardinalities[variable] for variable in variables]

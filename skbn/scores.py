@@ -17,13 +17,8 @@ from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 import numpy as np
 
 from skbn.regret import log_regret, log_regret_of_any
-from skbn.special import (
-    RisingFactorials,
-    float_of,
-    log_of,
-    log_rising_factorial,
-    log_rising_factorials,
-)
+from skbn.special import float_of, log_of, log_rising_factorial, log_rising_factorials
+from skbn.tails import ENTROPY, Tail, rising_tail
 
 
 class Family(NamedTuple):
@@ -88,7 +83,7 @@ def terms_of(
 
 def keyed(
     key: Callable[[Family], Hashable],
-    of_many: Callable[[list, Family], Callable] | None = None,
+    tail: Callable[[Family], Tail | None] | None = None,
 ) -> Callable:
     """Mark `cell_terms` or `parent_terms` of a tabulated score with all that its values depend on.
 
@@ -100,16 +95,19 @@ def keyed(
     ----------
     key : callable
         Of a family, from the fields that differ between the families of one table.
-    of_many : callable, optional
-        ``of_many(keys, family)`` returns a function of whole ``counts`` and ``which``: their terms,
-        those of the i-th under ``keys[which[i]]``.
+    tail : callable, optional
+        Of a family: the terms of large counts as a formula, if there is one.
     """
 
     def mark(method: Callable) -> Callable:
-        method.key, method.of_many = key, of_many
+        method.key, method.tail = key, tail
         return method
 
     return mark
+
+
+def _entropy_tail(family: Family) -> Tail:
+    return ENTROPY
 
 
 def entropy_terms(counts: np.ndarray) -> np.ndarray:
@@ -127,11 +125,8 @@ def _bdeu_terms(counts: np.ndarray, n_states: int, family: Family) -> np.ndarray
     return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
 
 
-def _bdeu_terms_of_many(
-    n_states: list[int], family: Family
-) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
-    log_ess = math.log(family.ess)
-    return RisingFactorials(np.array([log_ess - log_of(states) for states in n_states]))
+def _bdeu_tail(n_states: int, family: Family) -> Tail | None:
+    return rising_tail(math.log(family.ess) - log_of(n_states))
 
 
 @dataclass(frozen=True)
@@ -156,11 +151,17 @@ class BDeu:
         """Set terms of whole counts, the i-th of a set of ``exp(log_states[which[i]])`` states."""
         return log_rising_factorials(counts, which, math.log(family.ess) - log_states)
 
-    @keyed(lambda family: family.cardinality * family.n_parent_states, _bdeu_terms_of_many)
+    @keyed(
+        lambda family: family.cardinality * family.n_parent_states,
+        lambda family: _bdeu_tail(family.cardinality * family.n_parent_states, family),
+    )
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return _bdeu_terms(counts, family.cardinality * family.n_parent_states, family)
 
-    @keyed(lambda family: family.n_parent_states, _bdeu_terms_of_many)
+    @keyed(
+        lambda family: family.n_parent_states,
+        lambda family: _bdeu_tail(family.n_parent_states, family),
+    )
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return _bdeu_terms(counts, family.n_parent_states, family)
 
@@ -186,11 +187,11 @@ class LogLikelihood:
     ) -> np.ndarray:
         return entropy_terms(counts)
 
-    @keyed(lambda family: None)
+    @keyed(lambda family: None, _entropy_tail)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
-    @keyed(lambda family: None)
+    @keyed(lambda family: None, _entropy_tail)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
@@ -251,11 +252,14 @@ class K2:
     set_function: ClassVar[bool] = False
     uses_ess: ClassVar[bool] = False
 
-    @keyed(lambda family: None)
+    @keyed(lambda family: None, lambda family: rising_tail(0.0))
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, 0.0)
 
-    @keyed(lambda family: family.cardinality)
+    @keyed(
+        lambda family: family.cardinality,
+        lambda family: rising_tail(math.log(family.cardinality)),
+    )
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(family.cardinality))
 
@@ -298,11 +302,14 @@ class BDJ:
     set_function: ClassVar[bool] = False
     uses_ess: ClassVar[bool] = False
 
-    @keyed(lambda family: None)
+    @keyed(lambda family: None, lambda family: rising_tail(math.log(0.5)))
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(0.5))
 
-    @keyed(lambda family: family.cardinality)
+    @keyed(
+        lambda family: family.cardinality,
+        lambda family: rising_tail(math.log(0.5 * family.cardinality)),
+    )
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(0.5 * family.cardinality))
 
@@ -323,7 +330,7 @@ class FNML:
     uses_ess: ClassVar[bool] = False
     needs_whole_counts: ClassVar[bool] = True
 
-    @keyed(lambda family: None)
+    @keyed(lambda family: None, _entropy_tail)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 

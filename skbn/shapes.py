@@ -41,6 +41,8 @@ class Shapes:
         Whether every score from the tables is sure to be finite.
     n_known, length : int
         Lengths of the tables; see `TermTables`.
+    tails : ndarray of shape (n_shapes, 2, 7)
+        Those of f and of g; see `TermTables`.
     """
 
     def __init__(
@@ -56,7 +58,9 @@ class Shapes:
         self._score, self._families = score, families
         # Kept, since the addresses are theirs.
         self.tables = list(tables)
-        self.n_known, self.length = tables[0].n_known, len(tables[0].cells)
+        self.n_known = tables[0].n_known
+        self.length = min(len(table) for pair in tables for table in (pair.cells, pair.parents))
+        self.tails = np.array([table.tails for table in tables])
         self.addresses = np.array([table.addresses for table in tables], dtype=np.uintp)
         self.scales = np.array([table.scale for table in tables])
         self.constants = np.array(
@@ -112,7 +116,6 @@ class _ByOwner(NamedTuple):
     # Numbers among the functions that differ.
     numbers: np.ndarray
     functions: list[tuple[Callable, Family]]
-    of_many: Callable | None
 
     @classmethod
     def of(
@@ -127,8 +130,6 @@ class _ByOwner(NamedTuple):
                     keys.append(key)
                     functions.append((function, family))
                 numbers.append(keys.index(key))
-        ways = {getattr(function, "of_many", None) for function, _ in functions}
-        of_many = ways.pop() if len(ways) == 1 else None
         return cls(
             np.array([t.slopes if t.usable else (0.0, 0.0) for t in tables]).ravel(),
             np.repeat([t.scale for t in tables], 2),
@@ -136,7 +137,6 @@ class _ByOwner(NamedTuple):
             np.repeat([t.bound if t.usable else -1.0 for t in tables], 2),
             np.array(numbers),
             functions,
-            of_many and of_many(keys, families[0]),
         )
 
     def terms(self, numbers: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -144,8 +144,6 @@ class _ByOwner(NamedTuple):
         if len(self.functions) == 1:
             function, family = self.functions[0]
             return np.ascontiguousarray(terms_of(function, counts, family))
-        if self.of_many is not None:
-            return self.of_many(counts, numbers)
         terms = np.empty(len(counts))
         for number, (function, family) in enumerate(self.functions):
             chosen = np.flatnonzero(numbers == number)

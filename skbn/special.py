@@ -42,35 +42,18 @@ def log_rising_factorials(
     -------
     ndarray of shape (n_counts,)
     """
-    return RisingFactorials(log_alphas)(counts, which)
-
-
-class RisingFactorials:
-    """`log_rising_factorials` of the same alphas again and again.
-
-    Parameters
-    ----------
-    log_alphas : ndarray of shape (n_alphas,)
-    """
-
-    def __init__(self, log_alphas: np.ndarray) -> None:
-        self._log_alphas = log_alphas
-        self._is_small = log_alphas < math.log(_STIRLING_FROM)
-        self._all_small = bool(self._is_small.all())
-        self._alphas = np.exp(np.where(self._is_small, log_alphas, 0.0))
-        self._bases = log_alphas - gammaln(1.0 + self._alphas)
-
-    def __call__(self, counts: np.ndarray, which: np.ndarray) -> np.ndarray:
-        terms = gammaln(counts + self._alphas.take(which))
-        terms += self._bases.take(which)
-        if not self._all_small:
-            others = np.flatnonzero(~self._is_small[which])
-            others = others[np.argsort(which[others], kind="stable")]
-            starts = np.flatnonzero(np.diff(which[others], prepend=-1))
-            for chosen in np.split(others, starts[1:]) if len(others) else []:
-                log_alpha = float(self._log_alphas[which[chosen[0]]])
-                terms[chosen] = log_rising_factorial(counts[chosen], log_alpha)
-        return terms
+    is_small = log_alphas < math.log(_STIRLING_FROM)
+    alphas = np.exp(np.where(is_small, log_alphas, 0.0))
+    bases = log_alphas - gammaln(1.0 + alphas)
+    terms = gammaln(counts + alphas[which]) + bases[which]
+    if not is_small.all():
+        others = np.flatnonzero(~is_small[which])
+        others = others[np.argsort(which[others], kind="stable")]
+        starts = np.flatnonzero(np.diff(which[others], prepend=-1))
+        for chosen in np.split(others, starts[1:]) if len(others) else []:
+            log_alpha = float(log_alphas[which[chosen[0]]])
+            terms[chosen] = log_rising_factorial(counts[chosen], log_alpha)
+    return terms
 
 
 def log_rising_factorial(counts: np.ndarray, log_alpha: float) -> np.ndarray:

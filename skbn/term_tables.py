@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from skbn.scores import Family, Score, terms_of
+from skbn.tails import Tail
 
 # Counts below the first are tabulated at once, counts below the second when they first occur.
 _KNOWN = 1024
@@ -26,9 +27,24 @@ class KnownTerms:
         a, the f(n) / n nearest to 0.
     spread : float
         How far f(n) / n goes from a, with some room.
+    tail : Tail or None
+        What f is beyond the known counts, if there is a formula.
+
+    Parameters
+    ----------
+    function : callable
+        f or g: `cell_terms` or `parent_terms` of a score.
+    family : Family
+    tail : Tail, optional
+    short : bool
+        Whether no table goes beyond the known counts.
     """
 
-    def __init__(self, function: Callable, family: Family) -> None:
+    def __init__(
+        self, function: Callable, family: Family, tail: Tail | None = None, short: bool = False
+    ) -> None:
+        self.tail = tail
+        self._length = int(min(family.n_samples + 1, _KNOWN if short else _LENGTH))
         self._n_samples = family.n_samples
         counts = _known_counts(family.n_samples)
         self.values = terms_of(function, counts, family)
@@ -46,7 +62,7 @@ class KnownTerms:
         """f(n) - a n in units of 1 / scale, 0 where it has not been evaluated; kept."""
         table = self._tables.get(scale)
         if table is None:
-            table = np.zeros(int(min(self._n_samples + 1, _LENGTH)), dtype=np.int64)
+            table = np.zeros(self._length, dtype=np.int64)
             counts = _known_counts(self._n_samples)[:-1]
             rest = self.values[:-1] - self.slope * counts
             rest *= scale
@@ -72,6 +88,12 @@ def key_of(function: Callable, family: Family) -> Hashable:
         return key(family)
     # Anything in the family: then the two functions have nothing in common.
     return function.__name__, family
+
+
+def tail_of(function: Callable, family: Family) -> Tail | None:
+    """The formula of large counts that a `cell_terms` or `parent_terms` is marked with."""
+    tail = getattr(function, "tail", None)
+    return None if tail is None else tail(family)
 
 
 class TermTables:
@@ -109,6 +131,9 @@ class TermTables:
         False where the sums have no finite bound; then nothing is tabulated.
     addresses : tuple of int
         Where `cells` and `parents` lie in memory, for the kernels.
+    tails : tuple of tuple of float
+        What f(n) - a n and g(n) - b n are beyond the known counts, for the kernels: the fields of
+        `skbn.tails.Tail`, bound and scale; NaN where there is no formula.
     """
 
     def __init__(
@@ -139,6 +164,14 @@ class TermTables:
             length = int(min(total + 1, _LENGTH))
             self.cells, self.parents = (np.zeros(length, dtype=np.int64) for _ in range(2))
         self.addresses = (self.cells.ctypes.data, self.parents.ctypes.data)
+        self.tails = tuple(self._scaled(terms) for terms in known)
+
+    def _scaled(self, terms: KnownTerms) -> tuple[float, ...]:
+        """The tail of what the table holds, its bound and its scale; NaN if there is none."""
+        if terms.tail is None or not self.usable:
+            return (math.nan,) * 7
+        tail = terms.tail._replace(linear=terms.tail.linear - terms.slope)
+        return (*tail, self.bound, self.scale)
 
     def evaluate(self, counts: np.ndarray, of_parents: bool) -> tuple[np.ndarray, np.ndarray]:
         """Terms of f, or g if `of_parents`, of counts from n_known upward.

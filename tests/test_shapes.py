@@ -1,14 +1,16 @@
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
 
 from skbn.data import CategoricalData
 from skbn.local_scores import LocalScores
-from skbn.scores import BIC, SCORES, BDeu, Family, log_rising_factorial, terms_of
+from skbn.scores import BIC, SCORES, BDeu, Family, terms_of
 from skbn.shapes import Shapes
-from skbn.term_tables import TermTables, key_of
+from skbn.tails import rising_tail
+from skbn.term_tables import TermTables, key_of, tail_of
 
 TABULATED = [name for name, score in SCORES.items() if score.tabulated]
 N = 40_000
@@ -126,12 +128,48 @@ def test_unknown_terms_are_those_of_one_table_after_another(score, ess):
             np.testing.assert_allclose(table, twin, rtol=1e-14)
 
 
-def test_terms_of_many_alphas_at_once():
-    family = families()[0]
-    counts = np.array([1024.0, 5000.0, 40_000.0, 1024.0])
-    keys = [1, 6, 10**400, 2]
-    terms = BDeu.cell_terms.of_many(keys, family)(counts, np.array([0, 1, 2, 3]))
-    for term, count, key in zip(terms, counts, keys, strict=True):
-        log_alpha = math.log(family.ess) - math.log(key)
-        expected = log_rising_factorial(np.array([count]), log_alpha)
-        assert term == pytest.approx(float(expected[0]), rel=1e-14)
+@pytest.mark.parametrize("name", TABULATED)
+@pytest.mark.parametrize("ess", [1e-300, 5.0, 3000.0, 1e6])
+def test_tails_are_the_terms(name, ess):
+    score = SCORES[name]
+    counts = np.unique(np.geomspace(1024, N, 200).astype(np.int64)).astype(float)
+    for family in families(ess):
+        for function in (score.cell_terms, score.parent_terms):
+            tail = tail_of(function, family)
+            if tail is None:
+                assert name == "fnml" or ess > 1024
+                continue
+            x = counts + tail.shift
+            found = (x - tail.half) * np.log(x) + tail.constant + tail.linear * counts
+            found += tail.series * (1 / (12 * x) - 1 / (360 * x**3))
+            np.testing.assert_allclose(found, terms_of(function, counts, family), rtol=3e-15)
+
+
+@pytest.mark.parametrize("log_alpha", [-800.0, -1.0, 0.0, 3.0, math.log(1024)])
+def test_rising_tail_to_the_last_digits(log_alpha):
+    tail = rising_tail(log_alpha)
+    for n in (1024, 1025, 5000, 10**6, 2**31 - 1):
+        x = n + tail.shift
+        found = (x - tail.half) * math.log(x) + (tail.constant + tail.linear * n)
+        found += tail.series / x * (1 / 12 - (1 / 360 - 1 / 1260 / x**2) / x**2)
+        with mpmath.workdps(60):
+            alpha = mpmath.exp(mpmath.mpf(log_alpha))
+            exact = float(mpmath.loggamma(n + alpha) - mpmath.loggamma(alpha))
+        assert found == pytest.approx(exact, rel=4e-15)
+
+
+def test_no_tail_where_gamma_terms_would_cancel():
+    assert rising_tail(math.log(1025)) is None
+
+
+@pytest.mark.parametrize("name", TABULATED)
+def test_large_counts_by_the_kernel(name):
+    # Every count is beyond the tables that are made at once.
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 3, (4, 30))
+    data = CategoricalData.from_codes(codes, [3] * 4, rng.integers(1100, 90_000, 30))
+    for ess in (0.1, 2000.0, 1e5):
+        scores = LocalScores(data, SCORES[name], ess)
+        for parents in ((), (1,), (1, 2, 3)):
+            expected = scores._evaluate_counts(0, parents)
+            assert scores.local(0, parents) == pytest.approx(expected, rel=1e-13)
