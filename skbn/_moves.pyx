@@ -1,7 +1,8 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
 """The best of all moves that are valid in a graph, and who is an ancestor of whom after one.
 
-Releases the GIL and trusts its caller: square matrices of one size, nothing NaN.
+Trusts its caller: square matrices of one size, nothing NaN. The GIL is released for large graphs
+alone: for small ones to get it back takes longer than the work.
 """
 
 from libc.math cimport INFINITY
@@ -19,8 +20,13 @@ cdef enum:
 KINDS = ("add", "delete", "reverse")
 
 
+# Matrices of so many rows take longer to look through than the GIL takes to get.
+cdef int64_t LARGE = 200
+
+
 cdef struct Graph:
     int64_t n
+    const double* gains
     const uint8_t* adjacency
     const uint8_t* ancestors
     const uint8_t* allowed
@@ -96,10 +102,72 @@ cdef bint may_reverse(const Graph* graph, int64_t a, int64_t b, double gain) noe
         or graph.n_parents[a] >= graph.max_parents or is_tabu(graph, REVERSE, a, b, gain)
     ):
         return False
-    for k in range(graph.n_edges):
-        # The other parents of b.
-        if graph.edges[k] % n == b and graph.ancestors[a * n + graph.edges[k] // n]:
+    for k in range(n):
+        # Another parent of b.
+        if graph.adjacency[k * n + b] and graph.ancestors[a * n + k]:
             return False
+    return True
+
+
+cdef struct Found:
+    # The largest gain, and the edges of the moves that tie with it: first those to toggle.
+    double best
+    int64_t* tied
+    int64_t n_tied
+    int64_t n_toggles
+    int64_t room
+
+
+cdef bint keep(Found* found, int64_t edge) noexcept nogil:
+    """Append to the moves that tie; False when memory ran out."""
+    cdef int64_t* more
+    if found.n_tied == found.room:
+        found.room = 2 * found.room + 16
+        more = <int64_t*>realloc(found.tied, found.room * sizeof(int64_t))
+        if more == NULL:
+            return False
+        found.tied = more
+    found.tied[found.n_tied] = edge
+    found.n_tied += 1
+    return True
+
+
+cdef bint search(const Graph* graph, double noise, Found* found) noexcept nogil:
+    """Find the largest gain and then what ties with it; False when memory ran out.
+
+    Few moves are better than all before them, so that few are looked at closely.
+    """
+    cdef int64_t n = graph.n, a, b, k
+    cdef double gain, least, best = -INFINITY
+    cdef const double* row
+    for a in range(n):
+        row = graph.gains + a * n
+        for b in range(n):
+            if row[b] > best and may_toggle(graph, a, b, row[b]):
+                best = row[b]
+    for k in range(graph.n_edges):
+        a, b = graph.edges[k] // n, graph.edges[k] % n
+        gain = graph.gains[a * n + b] + graph.gains[b * n + a]
+        if gain > best and may_reverse(graph, a, b, gain):
+            best = gain
+    found.best = best
+    found.n_toggles = 0
+    if best == -INFINITY:
+        return True
+    least = best - noise
+    for a in range(n):
+        row = graph.gains + a * n
+        for b in range(n):
+            if row[b] >= least and may_toggle(graph, a, b, row[b]):
+                if not keep(found, a * n + b):
+                    return False
+    found.n_toggles = found.n_tied
+    for k in range(graph.n_edges):
+        a, b = graph.edges[k] // n, graph.edges[k] % n
+        gain = graph.gains[a * n + b] + graph.gains[b * n + a]
+        if gain >= least and may_reverse(graph, a, b, gain):
+            if not keep(found, a * n + b):
+                return False
     return True
 
 
@@ -133,12 +201,11 @@ def best_moves(
         First the edges to add or delete, then those to reverse, each by a and then by b.
     """
     cdef Graph graph
-    cdef int64_t n = gains.shape[0], a, b, k, n_toggles = 0, n_tied = 0, room = 0
-    cdef double best = -INFINITY, least, gain
-    cdef int64_t* tied = NULL
-    cdef int64_t* more
-    cdef bint failed = False
+    cdef Found found
+    cdef int64_t n = gains.shape[0], a, b, k
+    cdef bint done
     graph.n = n
+    graph.gains = &gains[0, 0]
     graph.adjacency, graph.ancestors = &adjacency[0, 0], &ancestors[0, 0]
     graph.allowed, graph.required = &allowed[0, 0], &required[0, 0]
     graph.max_parents = max_parents
@@ -148,56 +215,28 @@ def best_moves(
     graph.n_parents = NULL
     graph.edges = NULL
     graph.n_edges = 0
+    found.tied = NULL
+    found.n_tied = found.room = 0
     try:
-        with nogil:
-            failed = not list_edges(&graph)
-            if not failed:
-                # Few moves are better than all before, so that few are looked at twice.
-                for a in range(n):
-                    for b in range(n):
-                        gain = gains[a, b]
-                        if gain > best and may_toggle(&graph, a, b, gain):
-                            best = gain
-                for k in range(graph.n_edges):
-                    a, b = graph.edges[k] // n, graph.edges[k] % n
-                    gain = gains[a, b] + gains[b, a]
-                    if gain > best and may_reverse(&graph, a, b, gain):
-                        best = gain
-                least = best - noise
-                for a in range(n):
-                    for b in range(n):
-                        gain = gains[a, b]
-                        if gain >= least and may_toggle(&graph, a, b, gain):
-                            if n_tied == room:
-                                room = 2 * room + 16
-                                more = <int64_t*>realloc(tied, room * sizeof(int64_t))
-                                if more == NULL:
-                                    failed = True
-                                    break
-                                tied = more
-                            tied[n_tied] = a * n + b
-                            n_tied += 1
-                    if failed:
-                        break
-        if failed:
+        if n < LARGE:
+            done = list_edges(&graph) and search(&graph, noise, &found)
+        else:
+            with nogil:
+                done = list_edges(&graph) and search(&graph, noise, &found)
+        if not done:
             raise MemoryError(f"looking for the best move between {n} variables")
-        n_toggles = n_tied
         moves = []
-        if best == -INFINITY:
-            return best, moves
-        for k in range(n_toggles):
-            a, b = tied[k] // n, tied[k] % n
-            moves.append((<int32_t>DELETE if adjacency[a, b] else <int32_t>ADD, a, b))
-        for k in range(graph.n_edges):
-            a, b = graph.edges[k] // n, graph.edges[k] % n
-            gain = gains[a, b] + gains[b, a]
-            if gain >= least and may_reverse(&graph, a, b, gain):
+        for k in range(found.n_tied):
+            a, b = found.tied[k] // n, found.tied[k] % n
+            if k >= found.n_toggles:
                 moves.append((<int32_t>REVERSE, a, b))
-        return best, moves
+            else:
+                moves.append((<int32_t>DELETE if adjacency[a, b] else <int32_t>ADD, a, b))
+        return found.best, moves
     finally:
         free(graph.n_parents)
         free(graph.edges)
-        free(tied)
+        free(found.tied)
 
 
 def update_ancestors(
@@ -214,12 +253,26 @@ def update_ancestors(
         Parents before children.
     """
     cdef int64_t n = adjacency.shape[0], k, a, p, b
-    with nogil:
-        for k in range(variables.shape[0]):
-            b = variables[k]
-            for a in range(n):
-                ancestors[a, b] = adjacency[a, b]
-            for p in range(n):
-                if adjacency[p, b]:
-                    for a in range(n):
-                        ancestors[a, b] |= ancestors[a, p]
+    for k in range(variables.shape[0]):
+        b = variables[k]
+        for a in range(n):
+            ancestors[a, b] = adjacency[a, b]
+        for p in range(n):
+            if adjacency[p, b]:
+                for a in range(n):
+                    ancestors[a, b] |= ancestors[a, p]
+
+
+def join_ancestors(uint8_t[:, ::1] ancestors, int64_t parent, int64_t child):
+    """Make `parent` and its ancestors ancestors of `child` and of its descendants.
+
+    Parameters
+    ----------
+    ancestors : (n, n), 0 or 1, in and out
+    """
+    cdef int64_t n = ancestors.shape[0], a, b
+    for a in range(n):
+        if a == parent or ancestors[a, parent]:
+            for b in range(n):
+                ancestors[a, b] |= ancestors[child, b]
+            ancestors[a, child] = 1

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._moves import update_ancestors
+from skbn._moves import join_ancestors, update_ancestors
 
 
 class Move(NamedTuple):
@@ -139,10 +139,7 @@ class DAG:
         self.adjacency[a, b] = True
         if self.ancestors[a, b]:
             return
-        above = self.ancestors[:, a].copy()
-        below = self.ancestors[b].copy()
-        above[a] = below[b] = True
-        self.ancestors[above.nonzero()[0]] |= below
+        join_ancestors(self.ancestors.view(np.uint8), a, b)
 
     def _delete(self, a: int, b: int) -> None:
         self.adjacency[a, b] = False

@@ -91,6 +91,18 @@ def test_many_edges_and_many_ties():
     assert moves == expected + [(2, a, a + 1) for a in range(n - 1)]
 
 
+def test_large_graphs():
+    n = 230
+    rng = np.random.default_rng(0)
+    constraints = Constraints.none(n)
+    dag = random_start(constraints, rng)
+    gains = rng.integers(-1000, 1001, (n, n)).astype(float)
+    expected = plain_moves(dag, constraints, gains, [], np.inf)
+    best, moves = call(dag, constraints, gains, 1.0, [], np.inf)
+    assert best == max(expected.values())
+    assert moves == [move for move, gain in expected.items() if gain >= best - 1.0]
+
+
 @pytest.mark.parametrize("n", [1, 2])
 def test_no_move(n):
     constraints = Constraints.none(n, max_parents=0)
