@@ -2,7 +2,7 @@
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from skbn.data import CategoricalData
 from skbn.packs import PackLevels
 from skbn.scores import Family, Score, terms_of
 from skbn.shapes import Shapes
+from skbn.tails import Tail
 from skbn.term_tables import KnownTerms, TermTables, key_of, tail_of
 
 # Scores below this are -inf, so that sums of finite ones stay finite.
@@ -244,18 +245,25 @@ class LocalScores:
         keys = tuple(key_of(function, family) for function in functions)
         tables = self._shapes.get(("tables", keys))
         if tables is None:
-            tails = [tail_of(function, family) for function in functions]
-            short = None not in tails
-            known = []
-            for function, key, tail in zip(functions, keys, tails, strict=True):
-                terms = self._shapes.get(("terms", key))
-                if terms is None:
-                    terms = KnownTerms(function, family, tail, short)
-                    self._shapes.put(("terms", key), terms, terms.values.nbytes + 300)
-                known.append(terms)
+            known = [self._shapes.get(("terms", key)) for key in keys]
+            if None in known:
+                tails = [tail_of(function, family) for function in functions]
+                known = [
+                    self._known_terms(key, function, family, tail, None not in tails)
+                    for key, function, tail in zip(keys, functions, tails, strict=True)
+                ]
             tables = TermTables(self.score, family, known)
             self._shapes.put(("tables", keys), tables, 2 * 8 * len(tables.cells))
         return tables
+
+    def _known_terms(
+        self, key: Hashable, function: Callable, family: Family, tail: Tail | None, short: bool
+    ) -> KnownTerms:
+        terms = self._shapes.get(("terms", key))
+        if terms is None:
+            terms = KnownTerms(function, family, tail, short)
+            self._shapes.put(("terms", key), terms, terms.values.nbytes + 300)
+        return terms
 
     def _states(self, variables: Iterable[int]) -> list[int]:
         return [self._cardinalities[variable] for variable in variables]

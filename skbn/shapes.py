@@ -63,13 +63,12 @@ class Shapes:
         self.tails = np.array([table.tails for table in tables])
         self.addresses = np.array([table.addresses for table in tables], dtype=np.uintp)
         self.scales = np.array([table.scale for table in tables])
-        self.constants = np.array(
-            [score.constant(f) + table.shift for f, table in zip(families, tables, strict=True)]
-        )
-        self.unusable = np.array([not table.usable for table in tables])
-        self.has_unusable = bool(self.unusable.any())
+        constants = [score.constant(f) + t.shift for f, t in zip(families, tables, strict=True)]
+        self.constants = np.array(constants)
+        unusable = [not table.usable for table in tables]
+        self.unusable, self.has_unusable = np.array(unusable), any(unusable)
         largest = max(t.bound for t in tables) * families[0].n_samples
-        self.is_finite = largest + float(np.abs(self.constants).max()) < _SURELY_FINITE
+        self.is_finite = all(largest + abs(constant) < _SURELY_FINITE for constant in constants)
 
     @cached_property
     def _by_owner(self) -> "_ByOwner":

@@ -3,8 +3,6 @@
 import math
 from typing import NamedTuple
 
-from scipy.special import gammaln
-
 # Beyond this alpha ln G(alpha) is so large that a difference of two gamma terms loses digits.
 _LARGEST_ALPHA = 1024.0
 
@@ -43,5 +41,5 @@ def rising_tail(log_alpha: float) -> Tail | None:
         return None
     alpha = math.exp(log_alpha)
     # ln G(alpha) = ln G(1 + alpha) - ln alpha has no pole, and alpha may have underflown to 0.
-    start = float(gammaln(1.0 + alpha)) - log_alpha
+    start = math.lgamma(1.0 + alpha) - log_alpha
     return Tail(alpha, 0.5, 0.5 * math.log(2.0 * math.pi) - alpha - start, -1.0, 1.0)

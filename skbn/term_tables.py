@@ -56,20 +56,23 @@ class KnownTerms:
         self.spread = 1.001 * max(high - self.slope, self.slope - low) + (
             _ROUNDING * abs(self.slope)
         )
-        self._tables: dict[float, np.ndarray] = {}
+        self._tables: dict[float, tuple[np.ndarray, int]] = {}
 
-    def table(self, scale: float) -> np.ndarray:
-        """f(n) - a n in units of 1 / scale, 0 where it has not been evaluated; kept."""
-        table = self._tables.get(scale)
-        if table is None:
+    def table(self, scale: float) -> tuple[np.ndarray, int]:
+        """f(n) - a n in units of 1 / scale, 0 where it has not been evaluated, and its address.
+
+        It is kept.
+        """
+        found = self._tables.get(scale)
+        if found is None:
             table = np.zeros(self._length, dtype=np.int64)
             counts = _known_counts(self._n_samples)[:-1]
             rest = self.values[:-1] - self.slope * counts
             rest *= scale
             table[1 : len(counts) + 1] = np.rint(rest, out=rest)
             # Another thread may have been quicker.
-            table = self._tables.setdefault(scale, table)
-        return table
+            found = self._tables.setdefault(scale, (table, table.ctypes.data))
+        return found
 
 
 @lru_cache(maxsize=8)
@@ -159,19 +162,20 @@ class TermTables:
         # Tables of one scale have one bound, since they may be the same.
         self.bound = math.ldexp(1.0, min(exponent, 1023)) / total
         if self.usable:
-            self.cells, self.parents = (terms.table(self.scale) for terms in known)
+            found = [terms.table(self.scale) for terms in known]
         else:
-            length = int(min(total + 1, _LENGTH))
-            self.cells, self.parents = (np.zeros(length, dtype=np.int64) for _ in range(2))
-        self.addresses = (self.cells.ctypes.data, self.parents.ctypes.data)
+            nothing = np.zeros(int(min(total + 1, _LENGTH)), dtype=np.int64)
+            found = [(nothing, nothing.ctypes.data)] * 2
+        (self.cells, _), (self.parents, _) = found
+        self.addresses = tuple(address for _, address in found)
         self.tails = tuple(self._scaled(terms) for terms in known)
 
     def _scaled(self, terms: KnownTerms) -> tuple[float, ...]:
         """The tail of what the table holds, its bound and its scale; NaN if there is none."""
         if terms.tail is None or not self.usable:
             return (math.nan,) * 7
-        tail = terms.tail._replace(linear=terms.tail.linear - terms.slope)
-        return (*tail, self.bound, self.scale)
+        shift, half, constant, linear, series = terms.tail
+        return shift, half, constant, linear - terms.slope, series, self.bound, self.scale
 
     def evaluate(self, counts: np.ndarray, of_parents: bool) -> tuple[np.ndarray, np.ndarray]:
         """Terms of f, or g if `of_parents`, of counts from n_known upward.
