@@ -240,7 +240,9 @@ cdef int64_t sum_table(
             count = table[k]
             parent_count += count
             total += look_up(terms.cells, terms.cell_tail, terms, count, 2 * candidate, unknown)
-        total -= look_up(terms.parents, terms.parent_tail, terms, parent_count, 2 * candidate + 1, unknown)
+        total -= look_up(
+            terms.parents, terms.parent_tail, terms, parent_count, 2 * candidate + 1, unknown
+        )
         table += cardinality
     return total
 
@@ -254,7 +256,9 @@ cdef int64_t sum_labels(
     cdef int64_t total = 0, i
     count_labels(labels, n_labels, weights, counts, n_rows)
     for i in range(n_labels):
-        total -= look_up(terms.parents, terms.parent_tail, terms, counts[i], 2 * candidate + 1, unknown)
+        total -= look_up(
+            terms.parents, terms.parent_tail, terms, counts[i], 2 * candidate + 1, unknown
+        )
     n_labels = refine(child, child_cardinality, labels, n_labels, n_rows)
     if n_labels < 0:
         failed[0] = True

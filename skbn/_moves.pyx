@@ -70,7 +70,9 @@ cdef bint list_edges(Graph* graph) noexcept nogil:
     return True
 
 
-cdef bint is_tabu(const Graph* graph, int32_t kind, int64_t a, int64_t b, double gain) noexcept nogil:
+cdef bint is_tabu(
+    const Graph* graph, int32_t kind, int64_t a, int64_t b, double gain,
+) noexcept nogil:
     cdef int64_t k
     if gain > graph.exempt_above:
         return False

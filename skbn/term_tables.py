@@ -181,7 +181,8 @@ class TermTables:
         """Terms of f, or g if `of_parents`, of counts from n_known upward.
 
         They are kept where the table reaches. Also returns whether each is small enough for a sum
-        of integers; where it is not the term is 0.
+        of integers; where it is not the term is 0. `Shapes.add_unknown` does this for many tables
+        at once.
         """
         if not self.usable:
             return np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts), dtype=bool)
