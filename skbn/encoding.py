@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -23,12 +23,16 @@ class Table:
     labels : list, or None for arrays
     shape : (n_rows, n_columns)
     columns : list of narwhals Series or ndarray of shape (n_rows,)
+    known : dict
+        What was read by known levels, see `apply_categories`: a table that is held may be asked
+        for many times, by models with the same levels.
     """
 
     native: Any
     labels: list | None
     shape: tuple[int, int]
     columns: list
+    known: dict = field(default_factory=dict, repr=False)
 
     @property
     def names(self) -> list:
@@ -134,10 +138,16 @@ def apply_categories(
     ValueError, TypeError
         As `skbn.columns.apply_column`, and for tables without rows or columns.
     """
-    return _stack([
-        apply_column(column, label, levels)
-        for column, label, levels in zip(open_table(X).columns, labels, categories, strict=True)
-    ])
+    table = open_table(X)
+    # The levels are kept beside the codes, so that no other array gets their identity.
+    key = tuple(map(id, categories))
+    if key not in table.known:
+        codes = _stack([
+            apply_column(column, label, levels)
+            for column, label, levels in zip(table.columns, labels, categories, strict=True)
+        ])
+        table.known[key] = codes, list(categories)
+    return table.known[key][0]
 
 
 def open_frame(X: Any) -> nw.DataFrame | None:

@@ -375,9 +375,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         labels, categories = reading.labels, reading.categories
         runs, best = found.runs, found.runs.best
         parameter_ess = found.ess if self.parameter_ess is None else float(self.parameter_ess)
-        self.network_ = BayesianNetwork.from_data(
-            reading.data, best.parents, parameter_ess, labels=labels, categories=categories
-        )
+        tables = learning.tables(best.parents, parameter_ess)
+        self.network_ = BayesianNetwork(labels, categories, tables)
         self.ess_ = found.ess
         self.ess_history_ = found.history
         self.categories_ = categories

@@ -9,6 +9,7 @@ from skbn.coordinate_ascent import Ascent, ascend, fixed_graph_ess
 from skbn.data import CategoricalData
 from skbn.graph_prior import LogPrior
 from skbn.local_scores import LocalScores
+from skbn.parameters import ConditionalTable, count_table, table_of_counts
 from skbn.scores import SCORES, Score
 from skbn.search import Search, SearchResult, SearchRuns, run_search, run_search_grid
 
@@ -53,6 +54,7 @@ class Learning:
     report: Callable[[float, int, SearchResult], None] | None = None
     n_evaluations: int = 0
     _found: dict[tuple[int, float | None], SearchRuns] = field(default_factory=dict)
+    _counted: dict[tuple[int, tuple[int, ...]], tuple] = field(default_factory=dict)
 
     def expect(self, ess_values: Sequence[float]) -> None:
         """Search for several equivalent sample sizes at once if the search can."""
@@ -93,6 +95,16 @@ class Learning:
     def score_of(self, parents: Sequence[Sequence[int]], ess: float) -> float:
         """The score of one graph, log prior included."""
         return LocalScores(self.data, self.score, ess, self.log_prior).total(parents)
+
+    def tables(self, parents: Sequence[Sequence[int]], ess: float) -> list[ConditionalTable]:
+        """The parameters of one graph, Equation 3; families are counted once for all `ess`."""
+        tables = []
+        for child, given in enumerate(parents):
+            key = child, tuple(given)
+            if key not in self._counted:
+                self._counted[key] = count_table(self.data, child, given)
+            tables.append(table_of_counts(self.data, child, given, *self._counted[key], ess))
+        return tables
 
     def learn(self, ess: float | str) -> Ascent:
         """The graph for a given ESS, or the graph and the ESS that a policy chooses."""

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.metrics import get_scorer_names
+from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _score, _warn_or_raise_about_fit_failures
@@ -18,8 +19,9 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _num_samples
 
+from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
 
 # The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
@@ -186,12 +188,12 @@ class ESSSearchCV(BaseSearchCV):
         self.cv_results_ = self._format_results([{name: ess} for ess in grid], len(folds), of_grid)
         self.multimetric_ = False
         self.scorer_ = scorer
+        fit_whole = _fitter(estimator, X, y, np.arange(_num_samples(X)), routed.estimator.fit, [])
         for (policy, ess), fits in zip(
             _POLICIES.items(), by_candidate[len(grid) :], strict=True
         ):
             self._keep_policy(policy, fits)
-            whole = _fit(_set_ess(clone(estimator), ess), X, y, routed.estimator.fit)
-            setattr(self, f"{policy}_ess_", _final(whole).ess_)
+            setattr(self, f"{policy}_ess_", _final(fit_whole(ess)).ess_)
 
         choice = "cv" if self.refit is True else self.refit
         if choice in (False, "cv"):
@@ -295,6 +297,9 @@ def _judge_fold(
         if error_score == "raise":
             raise
         failure = traceback.format_exc()
+    if isinstance(scorer, _PassthroughScorer) and not isinstance(estimator, Pipeline):
+        # Our own methods take a table that is open, and read it once for all values.
+        X_test = open_table(X_test)
     results = []
     for ess in [*grid, *policies]:
         result = {

@@ -201,22 +201,43 @@ def fit_table(
     data: CategoricalData, child: int, parents: Sequence[int], ess: float
 ) -> ConditionalTable:
     """The regularised parameters of one variable given its parents; see `fit_tables`."""
-    parents = tuple(sorted(int(parent) for parent in parents))
-    r = int(data.cardinalities[child])
-    parent_cardinalities = tuple(int(data.cardinalities[parent]) for parent in parents)
-    joint = count_joint_states(data, [*parents, child])
+    return table_of_counts(data, child, parents, *count_table(data, child, parents), ess)
+
+
+def count_table(
+    data: CategoricalData, child: int, parents: Sequence[int]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The observed configurations of the parents, and the counts of the child's states in each.
+
+    Returns
+    -------
+    configurations : ndarray of shape (n_observed, n_parents), unsigned integers
+        Of the parents in ascending order; lexicographically.
+    counts : ndarray of shape (n_observed, r), float64
+    """
+    joint = count_joint_states(data, [*sorted(parents), child])
     configurations = joint.states[:, :-1]
     # The cells are in lexicographic order, so those of one configuration stand together.
     starts = np.ones(len(configurations), dtype=bool)
     starts[1:] = (configurations[1:] != configurations[:-1]).any(axis=1)
-    counts = np.zeros((int(starts.sum()), r))
+    counts = np.zeros((int(starts.sum()), int(data.cardinalities[child])))
     counts[np.cumsum(starts) - 1, joint.states[:, -1]] = joint.counts
+    return np.ascontiguousarray(configurations[starts]), counts
+
+
+def table_of_counts(
+    data: CategoricalData, child: int, parents: Sequence[int], configurations: np.ndarray,
+    counts: np.ndarray, ess: float,
+) -> ConditionalTable:
+    """The regularised parameters of one variable from what `count_table` counted."""
+    parents = tuple(sorted(int(parent) for parent in parents))
+    parent_cardinalities = tuple(int(data.cardinalities[parent]) for parent in parents)
     return ConditionalTable(
         child,
         parents,
-        r,
+        int(data.cardinalities[child]),
         parent_cardinalities,
-        np.ascontiguousarray(configurations[starts]),
+        configurations,
         smoothed_log_probabilities(counts, math.prod(parent_cardinalities), ess),
     )
 

@@ -52,9 +52,8 @@ class TermTables:
         values = [terms_of(function, counts, family) for function in self._functions]
         # f(n) / n of most scores lies between f(1) and f(N) / N, which bounds the sums. Counts that
         # break the rule are told apart by `evaluate`.
-        low, high = (
-            [float(extreme(v / counts)) for v in values] for extreme in (np.min, np.max)
-        )
+        ratios = [v / counts for v in values]
+        low, high = [float(r.min()) for r in ratios], [float(r.max()) for r in ratios]
         self.slopes = tuple(max(lo, min(0.0, hi)) for lo, hi in zip(low, high, strict=True))
         self._bound = max(
             1.001 * max(hi - slope, slope - lo) + _ROUNDING * abs(slope)
