@@ -59,7 +59,7 @@ class ESSSearchCV(BaseSearchCV):
     error_score : "raise" or float, default=nan
         Score of a fit that fails, with a warning; "raise" raises its error.
     verbose : int, default=0
-        1 prints a line per fold.
+        1 prints a line when a fold is done, and one per ESS at the end.
 
     Attributes
     ----------
@@ -164,22 +164,33 @@ class ESSSearchCV(BaseSearchCV):
         scorer, _ = self._get_scorers()
         X, y = indexable(X, y)
         routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
+        told = {"estimator": self, "X": X, "y": y, "metadata": params or None}
+        context = self._init_callback_context(
+            max_subtasks=2 + bool(self.refit)
+        ).call_on_fit_task_begin(**told)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         folds = list(cv.split(X, y, **routed.splitter.split))
         if not folds:
             raise ValueError("cv gave no folds. Pass a number of folds or a splitter.")
         self.n_splits_ = len(folds)
         estimator = self._with_graph(clone(self.estimator))
+        candidates = [*grid, *_POLICIES.values()]
+        of_folds = context.subcontext("folds", None, len(folds), False)
+        of_folds.call_on_fit_task_begin(**told)
+        # Made ahead of the folds, which may be judged by other processes.
+        tasks = [
+            _tasks(of_folds.subcontext("fold", number, len(candidates), False), candidates)
+            for number in range(len(folds))
+        ]
         judged = Parallel(n_jobs=self.n_jobs)(
             delayed(_judge_fold)(
                 estimator, X, y, train, test, routed.estimator.fit, routed.scorer.score, scorer,
-                grid, list(_POLICIES.values()), self.error_score,
+                grid, list(_POLICIES.values()), self.error_score, self, of_fold,
+                f"fold {number}" if self.verbose else None,
             )
-            for train, test in folds
+            for number, ((train, test), of_fold) in enumerate(zip(folds, tasks, strict=True))
         )
-        if self.verbose:
-            for number, fold in enumerate(judged):
-                print(f"fold {number}: {[round(fit['test_scores'], 4) for fit in fold]}")
+        of_folds.call_on_fit_task_end(**told)
 
         by_candidate = list(zip(*judged, strict=True))
         of_grid = [fit for candidate in by_candidate[: len(grid)] for fit in candidate]
@@ -188,12 +199,19 @@ class ESSSearchCV(BaseSearchCV):
         self.cv_results_ = self._format_results([{name: ess} for ess in grid], len(folds), of_grid)
         self.multimetric_ = False
         self.scorer_ = scorer
+        of_whole = context.subcontext("whole table", max_subtasks=len(_POLICIES))
+        of_whole.call_on_fit_task_begin(**told)
         fit_whole = _fitter(estimator, X, y, np.arange(_num_samples(X)), routed.estimator.fit, [])
         for (policy, ess), fits in zip(
             _POLICIES.items(), by_candidate[len(grid) :], strict=True
         ):
             self._keep_policy(policy, fits)
+            task = of_whole.subcontext(ess).call_on_fit_task_begin(**told)
             setattr(self, f"{policy}_ess_", _final(fit_whole(ess)).ess_)
+            task.call_on_fit_task_end(**told)
+        of_whole.call_on_fit_task_end(**told)
+        if self.verbose:
+            self._print_scores(grid)
 
         choice = "cv" if self.refit is True else self.refit
         if choice in (False, "cv"):
@@ -206,13 +224,17 @@ class ESSSearchCV(BaseSearchCV):
             self.best_score_ = getattr(self, f"{choice}_score_")
             self.best_params_ = {name: getattr(self, f"{choice}_ess_")}
         if choice:
-            started = time.perf_counter()
-            self.best_estimator_ = _fit(
-                _set_ess(clone(estimator), self.best_params_[name]), X, y, routed.estimator.fit
-            )
-            self.refit_time_ = time.perf_counter() - started
+            self.best_estimator_ = _set_ess(clone(estimator), self.best_params_[name])
+            task = context.subcontext("refit")
+            with task.propagate_callback_context(self.best_estimator_):
+                task.call_on_fit_task_begin(**told)
+                started = time.perf_counter()
+                _fit(self.best_estimator_, X, y, routed.estimator.fit)
+                self.refit_time_ = time.perf_counter() - started
+            task.call_on_fit_task_end(**told)
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        context.call_on_fit_task_end(**told, reconstruction_attributes={})
         return self
 
     def _check_grid(self) -> list:
@@ -236,6 +258,15 @@ class ESSSearchCV(BaseSearchCV):
         fixed = {"init": graph, "search": "greedy", "max_iter": 0, "n_restarts": 0}
         prefix = _prefix(estimator)
         return estimator.set_params(**{prefix + name: value for name, value in fixed.items()})
+
+    def _print_scores(self, grid: list) -> None:
+        means = self.cv_results_["mean_test_score"].tolist()
+        rows = [(f"{ess:.4g}", mean) for ess, mean in zip(grid, means, strict=True)]
+        for policy, ess in _POLICIES.items():
+            chosen = getattr(self, f"{policy}_ess_")
+            rows.append((f"{chosen:.4g} ({ess})", getattr(self, f"{policy}_score_")))
+        for ess, mean in rows:
+            print(f"ess {ess}: mean test score {mean:.4f}")
 
     def _keep_policy(self, policy: str, fits) -> None:
         scores = np.array([fit["test_scores"] for fit in fits], dtype=np.float64)
@@ -281,13 +312,24 @@ def _fit(estimator, X, y, fit_params):
     return estimator.fit(X, **fit_params) if y is None else estimator.fit(X, y, **fit_params)
 
 
+def _tasks(context, candidates: list) -> list:
+    """The task of a fold, then those of the candidates."""
+    names = [ess if isinstance(ess, str) else f"ess={ess:.4g}" for ess in candidates]
+    return [context, *(context.subcontext(name, k) for k, name in enumerate(names))]
+
+
 def _judge_fold(
-    estimator, X, y, train, test, fit_params, score_params, scorer, grid, policies, error_score
+    estimator, X, y, train, test, fit_params, score_params, scorer, grid, policies, error_score,
+    caller, tasks, title,
 ) -> list[dict[str, Any]]:
     """Fit every ESS on the training part and score it on the test part.
 
+    The callbacks of `caller` are told of the `tasks`; a line is printed if there is a title.
     Returns one dictionary per ESS, as scikit-learn's own search collects them, and the ESS used.
     """
+    told = {"estimator": caller, "X": X, "y": y}
+    of_fold, *of_candidates = tasks
+    of_fold.call_on_fit_task_begin(**told)
     X_test, y_test = _safe_split(estimator, X, y, test, train)
     score_params = _check_method_params(X, params=score_params, indices=test)
     fit, failure, started = None, None, time.perf_counter()
@@ -301,7 +343,8 @@ def _judge_fold(
         # Our own methods take a table that is open, and read it once for all values.
         X_test = open_table(X_test)
     results = []
-    for ess in [*grid, *policies]:
+    for ess, task in zip([*grid, *policies], of_candidates, strict=True):
+        task.call_on_fit_task_begin(**told)
         result = {
             "fit_error": failure, "ess": np.nan, "score_time": 0.0, "test_scores": error_score
         }
@@ -326,7 +369,11 @@ def _judge_fold(
                     f"{', '.join(map(repr, result['test_scores']))}. Choose one of them."
                 )
         results.append(result)
+        task.call_on_fit_task_end(**told)
         started = time.perf_counter()
+    of_fold.call_on_fit_task_end(**told)
+    if title is not None:
+        print(f"{title}: {[round(result['test_scores'], 4) for result in results]}")
     return results
 
 

@@ -969,7 +969,8 @@ def test_verbose(verbose, capsys):
     X, _ = table()
     ESSSearchCV(BayesNetStructureEstimator(random_state=0), GRID, cv=FOLDS, verbose=verbose).fit(X)
     lines = capsys.readouterr().out.splitlines()
-    assert len(lines) == (2 if verbose else 0)
+    # One per fold, then one per ESS.
+    assert len(lines) == (2 + len(GRID) + 2 if verbose else 0)
 
 
 def test_nothing_depends_on_global_output():
