@@ -43,6 +43,8 @@ class ESSPath:
     continuous_map_ess : float
         The ESS at the joint maximum of p(D | ess, G) over all ESS and graphs (Eq. 11), reached
         from `map_ess` by the best ESS for the graph and the best graph for the ESS in turn.
+    labels : list
+        Names of the variables.
     """
 
     ess: np.ndarray
@@ -52,6 +54,7 @@ class ESSPath:
     map_ess: float
     map_interval: tuple[float, float]
     continuous_map_ess: float
+    labels: list[Hashable]
 
 
 def ess_path(
@@ -189,6 +192,7 @@ def ess_path(
         map_ess=grid[place],
         map_interval=(grid[first], grid[last]),
         continuous_map_ess=optimum.ess,
+        labels=list(labels),
     )
 
 

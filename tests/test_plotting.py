@@ -13,6 +13,7 @@ from skbn import (
     ESSCurveDisplay,
     ESSPathDisplay,
     ESSSearchCV,
+    ess_path,
 )
 
 matplotlib.use("Agg")
@@ -61,6 +62,14 @@ def test_curve_of_a_classifier_shows_scores(plt, table):
     assert display.ax_ is ax and display.figure_ is figure
     assert display.ax_.get_ylabel() == "test score (accuracy)"
     np.testing.assert_allclose(display.line_.get_ydata(), search.cv_results_["mean_test_score"])
+
+
+def test_path_of_a_table(plt):
+    X = np.random.default_rng(0).integers(0, 2, size=(60, 4))
+    path = ess_path(X, [1.0, 10.0, 100.0])
+    display = ESSPathDisplay.from_path(path)
+    np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), path.n_edges)
+    assert "complete graph: 6 edges" in display.ax_.lines[1].get_label()
 
 
 def test_curve_needs_a_fitted_search():
