@@ -1,7 +1,7 @@
 """Structure learning of discrete Bayesian networks, for scikit-learn."""
 
 try:
-    from skbn import _counting, _set_counts, _subsets  # noqa: F401
+    from skbn import _counting, _dag_sums, _set_counts, _subsets  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
@@ -17,11 +17,13 @@ from skbn.bayes_factor import (
 )
 from skbn.classifier import BayesNetClassifier
 from skbn.contingency import Contingency, contingency_table
+from skbn.edge_posteriors import edge_posteriors
 from skbn.edge_report import edge_report
 from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.ess_path import ESSPath, ess_path
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.graph_posterior import EdgePosteriors
 from skbn.model_selection import ESSSearchCV
 from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
 from skbn.scores import Family, Score
@@ -47,6 +49,7 @@ __all__ = [
     "ESSPath",
     "ESSPathDisplay",
     "ESSSearchCV",
+    "EdgePosteriors",
     "ExactSearch",
     "Family",
     "FirstAscentSearch",
@@ -56,6 +59,7 @@ __all__ = [
     "TabuSearch",
     "analytic_ess",
     "contingency_table",
+    "edge_posteriors",
     "edge_report",
     "ess_path",
     "ess_sign_changes",

@@ -166,13 +166,13 @@ def log_priors(
     return logs
 
 
-def take_out(members: int, variable: int) -> int:
-    """A set's number with one bit taken out."""
+def take_out(members, variable):
+    """A set's number with one bit taken out; of numbers or arrays of them."""
     return members & (1 << variable) - 1 | members >> variable + 1 << variable
 
 
 def put_in(members, variable: int):
-    """The opposite: room for one more bit, which is 0; of a number or an array."""
+    """The opposite: a set's number with room for one more bit, which is 0."""
     return members & (1 << variable) - 1 | members >> variable << variable + 1
 
 

@@ -15,6 +15,7 @@ from skbn._dag_sums import (
     sum_over_subsets,
     sum_over_supersets,
 )
+from skbn.family_weights import put_in
 from skbn.workers import CallGroup, Workers
 
 # Pairs of nested sets that one native call looks at: a fraction of a second.
@@ -44,6 +45,8 @@ class GraphSums:
     high, low : ndarray of shape (2 ** n_variables,)
         After `sum_dags`: B(U), the weight of all ways to complete a graph over U, in units of
         2 ** above_powers.
+    floor_power : int
+        Terms below this power of two are left out.
     log_order_sum : float
         ln of the sum over all pairs of an order and a graph that agrees with it.
 
@@ -104,7 +107,7 @@ class GraphSums:
         for pair in zip(calls, backward, strict=True):
             self._run(pair)
         self._top = int(self.below_powers[-1])
-        self._floor = self._top - (100 + 6 * n)
+        self.floor_power = self._top - (100 + 6 * n)
         self.log_order_sum = _log(self.below[-1], self._top)
 
     @staticmethod
@@ -138,7 +141,7 @@ class GraphSums:
             self._run(
                 partial(
                     sum_dags_above, sets[start : start + step], self.families,
-                    self.family_powers, self.below_powers, self.above_powers, self._floor,
+                    self.family_powers, self.below_powers, self.above_powers, self.floor_power,
                     self.high, self.low, *below, self._top, last,
                 )
                 for start in range(0, len(sets), step)
@@ -161,7 +164,7 @@ class GraphSums:
         result = np.zeros(self.logs.shape)
         places = np.arange(result.shape[1], dtype=np.int64)
         for j in range(self.n):
-            sets = places & (1 << j) - 1 | places >> j << j + 1
+            sets = put_in(places, j)
             after = sets | 1 << j
             powers = (self.below_powers[sets] + self.above_powers[after]
                       + self.family_powers[j] - self._top)
@@ -177,6 +180,10 @@ class GraphSums:
         """
         self._run(partial(self._parent_sets, given[child], child) for child in range(self.n))
         return given
+
+    def release(self) -> None:
+        """Let go of the threads; what is left can be kept and pickled."""
+        self._workers = None
 
     def _parent_sets(self, row: np.ndarray, child: int) -> None:
         mantissas, powers = np.frexp(row)
@@ -218,7 +225,7 @@ class GraphSums:
                     partial(
                         sum_dags_below, target, parts[start : start + step], n_low,
                         self.families, self.family_powers, self.below_powers, self.above_powers,
-                        self._floor, high, low,
+                        self.floor_power, high, low,
                     )
                     for target, parts in zip(layer, sources, strict=True)
                 )
