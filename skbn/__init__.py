@@ -10,6 +10,7 @@ except ImportError as error:
     ) from error
 
 from skbn.analytic_ess import AnalyticESS, analytic_ess
+from skbn.averaging import BayesNetAverager
 from skbn.bayes_factor import (
     large_ess_favours_edge,
     large_ess_log_bayes_factor,
@@ -42,6 +43,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "AnalyticESS",
+    "BayesNetAverager",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
     "Contingency",
