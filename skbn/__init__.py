@@ -27,6 +27,7 @@ from skbn.estimator import BayesNetStructureEstimator
 from skbn.graph_posterior import EdgePosteriors
 from skbn.model_selection import ESSSearchCV
 from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
+from skbn.posterior_display import EdgePosteriorDisplay
 from skbn.scores import Family, Score
 from skbn.search import (
     ExactSearch,
@@ -51,6 +52,7 @@ __all__ = [
     "ESSPath",
     "ESSPathDisplay",
     "ESSSearchCV",
+    "EdgePosteriorDisplay",
     "EdgePosteriors",
     "ExactSearch",
     "Family",
