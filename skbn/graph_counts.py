@@ -87,4 +87,6 @@ def _count_graphs(n: int, choices: Sequence[Fraction]) -> Fraction:
 
 
 def _log(value: Fraction) -> float:
-    return math.log(value.numerator) - math.log(value.denominator)
+    # Logarithms of both parts would be large, and their difference lose what they lack.
+    shift = value.numerator.bit_length() - value.denominator.bit_length()
+    return math.log(value / Fraction(2) ** shift) + shift * math.log(2.0)

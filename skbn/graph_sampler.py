@@ -13,6 +13,7 @@ from skbn.parent_sets import bits
 _Wanted = dict[tuple[int, int], list[tuple[int, np.ndarray]]]
 # No set: nothing came before.
 _NONE = -1
+_MOST_ATTEMPTS = 10
 
 
 def sample_dags(sums: GraphSums, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
@@ -52,13 +53,15 @@ def sample_dags(sums: GraphSums, n_samples: int, rng: np.random.RandomState) -> 
     """
     parents = np.zeros((n_samples, sums.n), dtype=np.int64)
     rows = np.arange(n_samples)
-    while len(rows):
-        lost = _draw_layers(sums, rows, parents, rng)
-        # Paths of a probability within the rounding, about 1e-16, can lead nowhere.
-        if len(lost) == len(rows) > 1:
-            raise ArithmeticError("No graph could be drawn: the sums over graphs lost all digits.")
-        rows = lost
-    return parents
+    # Paths of a probability within the rounding, about 1e-16, can lead nowhere.
+    for _ in range(_MOST_ATTEMPTS):
+        rows = _draw_layers(sums, rows, parents, rng)
+        if not len(rows):
+            return parents
+    raise ArithmeticError(
+        f"{len(rows)} of {n_samples} graphs could not be drawn: the sums over graphs have lost "
+        "their digits. Please report the table and the score."
+    )
 
 
 def _draw_layers(

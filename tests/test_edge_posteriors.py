@@ -366,3 +366,12 @@ def test_a_grid_of_equivalent_sample_sizes():
             for ess in grid
         ]
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def test_scores_beyond_all_bounds_are_refused():
+    class Wild(Own):
+        def constant(self, family):
+            return -1e20 * family.n_parents
+
+    with pytest.raises(ValueError, match="sums over all graphs take scores up to 1e\\+14"):
+        edge_posteriors([[0, 1], [1, 0]], score_type=Wild())
