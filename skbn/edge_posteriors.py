@@ -60,7 +60,7 @@ def edge_posteriors(
         What is uniform before the data, where `graph_prior` is None: "graphs", all directed
         acyclic graphs that meet the constraints; "orders", all pairs of an order of the variables
         and a graph that agrees with it (Koivisto & Sood 2004). The second takes seconds where the
-        first takes minutes, but favours graphs that many orders agree with, those of few and
+        first takes a minute, but favours graphs that many orders agree with, those of few and
         scattered edges, and treats equivalent graphs differently.
     score_type : str or score object, default="bdeu"
         As in `BayesNetStructureEstimator`. A graph weighs exp(score).
@@ -90,8 +90,8 @@ def edge_posteriors(
 
     Notes
     -----
-    Time triples with every column: a second for 15 columns, a few minutes for 20 that are hardly
-    dependent, less where they depend on each other. Memory doubles: about 0.5 GB for 20. See
+    Time triples with every column: below a second for 15 columns, about a minute for 20 that are
+    hardly dependent, less where they depend on each other. Memory doubles: 0.5 GB for 20. See
     `skbn.graph_sums` for the method and its accuracy. Constraints on edges, and priors that are
     functions, take a second sum for the normalisation of the prior.
 

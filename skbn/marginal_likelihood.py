@@ -15,6 +15,9 @@ from skbn.graph_sums import GraphSums, sum_over_members
 from skbn.local_scores import LocalScores
 from skbn.workers import Workers
 
+# What each product of cardinalities takes in lists.
+_SIGNATURE_BYTES = 500
+
 
 def posterior_of(
     scores: LocalScores,
@@ -122,6 +125,8 @@ def _weights(
     n = scores[0].data.n_variables
     # The posteriors' own, and what every thread holds while it works one child out.
     fixed = GraphSums.memory(n) + (n + 48 * n_threads) * 2 ** (n - 1)
+    _, equally_many = np.unique(scores[0].data.cardinalities, return_counts=True)
+    fixed += _SIGNATURE_BYTES * math.prod((equally_many + 1).tolist())
     refuse_if_too_large(n, fixed, limit)
     weights = FamilyWeights(scores, constraints)
     refuse_if_too_large(n, fixed + weights.memory(n_threads), limit)

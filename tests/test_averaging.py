@@ -101,6 +101,25 @@ def test_with_y(table):
     assert not hasattr(model, "classes_")
 
 
+@pytest.mark.parametrize("ess", [1.0, 20.0])
+def test_the_average_is_near_the_ratio_of_marginal_likelihoods(table, ess):
+    """p(row | data) over all graphs is p(data and the row) / p(data), with Equation 3's means."""
+    levels = {c: sorted(table[c].unique()) for c in table}
+    model = BayesNetAverager(ess=ess, n_graphs=4000, categories=levels, random_state=0).fit(table)
+    rows = pd.DataFrame([(0, 2, 1, True), (1, 1, 0, True), (2, 0, 1, False)], columns=list("abcd"))
+    for k in range(3):
+        more = pd.concat([table, rows[k : k + 1]])
+        posterior = edge_posteriors(more, ess=ess, categories=levels)
+        exact = posterior.log_marginal_likelihood - model.log_marginal_likelihood_
+        each = np.exp([
+            network.log_prob_codes(model.estimator_._read_codes(rows[k : k + 1]))[0]
+            for network in model.networks_
+        ])
+        mean = model.weights_ @ each
+        error = np.sqrt(model.weights_ @ (each - mean) ** 2 / 4000) / mean
+        assert abs(model.score_samples(rows[k : k + 1])[0] - exact) < 4 * error + 1e-9
+
+
 def test_repeats_pickles_and_clones(model, table):
     again = clone(model).fit(table)
     np.testing.assert_array_equal(again.score_samples(table), model.score_samples(table))

@@ -62,7 +62,7 @@ def test_frequencies_of_edges_under_constraints():
 def test_frequencies_of_whole_graphs(prior, all_dags, make_table):
     codes = make_table(np.random.default_rng(4), 4, 12)[0]
     posterior = edge_posteriors(codes.T, ess=1.0, prior=prior)
-    n_samples = 20_000
+    n_samples = 10_000
     drawn = Counter(
         tuple(given) for given in posterior.sample_parents(n_samples, random_state=0)
     )
