@@ -191,38 +191,31 @@ class EdgePosteriors:
             )
         return self._restricted(keep)
 
-    def markov_blanket(self, x: Hashable) -> np.ndarray:
-        """P(column is in the Markov blanket of `x` | data), for every column.
+    def markov_blanket(self, x: Hashable | None = None) -> np.ndarray:
+        """P(one column is in the Markov blanket of another | data).
 
-        A sum over all graphs for each: as long as `edge_posteriors` took, times the number of
-        columns, divided by about three.
+        A sum over all graphs for each pair, which takes about a third of what `edge_posteriors`
+        took.
 
         Parameters
         ----------
-        x : hashable
-            Name of the column.
+        x : hashable, default=None
+            Name of the column whose blanket is asked for; None for all.
 
         Returns
         -------
-        ndarray of shape (n_variables,)
-            0 for `x` itself.
+        ndarray of shape (n_variables,) or (n_variables, n_variables)
+            For `x` with every column, or for all pairs, symmetric; 0 for a column with itself.
         """
-        state = self._needed()
         n = len(self.labels)
-        place = self._place(x)
-        own = state.order.index(place)
-        places = np.arange(2 ** (n - 1), dtype=np.int64)
-        blanket = np.zeros(n)
-        for other in range(n):
-            if other == own:
-                continue
-            # What joins the two: either as parent of the other, or both as parents of a third.
-            keep = np.ones(state.parents.shape, dtype=bool)
-            for child in range(n):
-                pair = (1 << own | 1 << other) & ~(1 << child)
-                keep[child] = (places & take_out(pair, child)) != take_out(pair, child)
-            blanket[state.order[other]] = 1.0 - self._restricted(keep)
-        return np.clip(blanket, 0.0, 1.0)
+        if x is not None:
+            place = self._place(x)
+            return np.array([self._joined(place, other) for other in range(n)])
+        blankets = np.zeros((n, n))
+        for first in range(n):
+            for second in range(first):
+                blankets[first, second] = blankets[second, first] = self._joined(first, second)
+        return blankets
 
     def sample(
         self, n_samples: int = 1, random_state=None
@@ -263,6 +256,20 @@ class EdgePosteriors:
     def without_sums(self) -> "EdgePosteriors":
         """The same without what it needs for anything but its attributes: a few numbers."""
         return replace(self, _state=None)
+
+    def _joined(self, first: int, second: int) -> float:
+        """The probability that some family joins two columns."""
+        if first == second:
+            return 0.0
+        state = self._needed()
+        pair = 1 << state.order.index(first) | 1 << state.order.index(second)
+        places = np.arange(state.parents.shape[1], dtype=np.int64)
+        keep = np.empty(state.parents.shape, dtype=bool)
+        for child in range(len(keep)):
+            # One as the parent of the other, or both as parents of a third.
+            parents = take_out(pair & ~(1 << child), child)
+            keep[child] = (places & parents) != parents
+        return max(0.0, 1.0 - self._restricted(keep))
 
     def _restricted(self, keep: np.ndarray) -> float:
         """The probability that all families are among those to keep."""

@@ -201,6 +201,7 @@ def test_markov_blankets_and_conditions(small, prior):
     for place, name in enumerate(X):
         np.testing.assert_allclose(
             posterior.markov_blanket(name), expected[place], rtol=0, atol=1e-12)
+    np.testing.assert_allclose(posterior.markov_blanket(), expected, rtol=0, atol=1e-12)
     few = (every.edges.sum(axis=1) < 2).all(axis=1)
     found = posterior.probability(lambda variable, parents: len(parents) < 2)
     assert found == pytest.approx(p[few].sum(), abs=1e-12)
