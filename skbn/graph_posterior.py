@@ -70,7 +70,7 @@ class EdgePosteriors:
     log_marginal_likelihood : float
         ln p(data) with the prior normalised over the graphs that meet the constraints:
         `log_sum` minus the same sum with all scores 0. With a score that is a log marginal
-        likelihood (BDeu, BDs, BDJ, K2) values for different equivalent sample sizes, constraints
+        likelihood (BDeu, BDJ, K2) values for different equivalent sample sizes, constraints
         or priors compare as models do; with others it is the logarithm of a weighted mean of
         exp(score).
     """

@@ -73,6 +73,9 @@ def posterior_of(
     for matrix in (edges, ancestors):
         if matrix is not None:
             np.clip(matrix, 0.0, 1.0, out=matrix)
+    # Both directions of an edge together are no more than certain, to the last digit.
+    while (over := edges + edges.T > 1.0).any():
+        edges[over] = np.nextafter(edges[over], 0.0)
     return EdgePosteriors(
         labels=list(labels), edges=edges, ancestors=ancestors, prior=prior, log_sum=log_sum,
         log_marginal_likelihood=log_sum - total,
