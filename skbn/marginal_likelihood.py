@@ -74,6 +74,7 @@ def posterior_of(
         if matrix is not None:
             np.clip(matrix, 0.0, 1.0, out=matrix)
     # Both directions of an edge together are no more than certain, to the last digit.
+    edges /= np.maximum(1.0, edges + edges.T)
     while (over := edges + edges.T > 1.0).any():
         edges[over] = np.nextafter(edges[over], 0.0)
     return EdgePosteriors(
