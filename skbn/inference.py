@@ -13,7 +13,8 @@ from skbn.messages import (
     sum_out_logs,
 )
 from skbn.parameters import ConditionalTable, readable_count
-from skbn.patterns import Families, Job, group_rows
+from skbn.patterns import Families
+from skbn.jobs import Job, group_rows
 
 # Rows are taken in blocks whose largest table has about this many numbers, and at most so many.
 _BLOCK = 2**16
