@@ -28,12 +28,14 @@ class Factor:
     """A column as it came: a number per row, -1 where missing, and what the numbers stand for.
 
     `declared` says that the levels come from a categorical dtype, in its order, seen or not;
-    otherwise they are the sorted distinct values.
+    otherwise they are the sorted distinct values. `gap` is what stood in the first missing cell of
+    a column of Python objects.
     """
 
     codes: np.ndarray
     levels: np.ndarray
     declared: bool = False
+    gap: Any = None
 
 
 def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Factor:
@@ -169,13 +171,13 @@ def _sorted(factor: Factor) -> Factor:
     return Factor(ranks[factor.codes], factor.levels[order])
 
 
-def _spread(factor: Factor, missing: np.ndarray) -> Factor:
+def _spread(factor: Factor, missing: np.ndarray, gap: Any = None) -> Factor:
     """Put the codes of the present rows back between the missing ones."""
     if not missing.any():
         return factor
     codes = np.full(len(missing), -1)
     codes[~missing] = factor.codes
-    return Factor(codes, factor.levels, factor.declared)
+    return Factor(codes, factor.levels, factor.declared, gap)
 
 
 def _read_array(values: np.ndarray, label: Any) -> Factor:
@@ -230,7 +232,8 @@ def _read_objects(values: list, label: Any) -> Factor:
         missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
         present = [value for value, gone in zip(values, missing, strict=True) if not gone]
         if missing.any():
-            return _spread(_read_objects(present, label), missing)
+            gap = values[int(np.argmax(missing))]
+            return _spread(_read_objects(present, label), missing, gap)
     if types and all(issubclass(kind, (bool, np.bool_)) for kind in types):
         return _read_array(np.array(values, dtype=bool), label)
     if not all(issubclass(kind, str) for kind in types):
