@@ -5,6 +5,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 
 from skbn.elimination import LARGEST_TABLE, WideTableError
+from skbn.jobs import Job, group_rows
 from skbn.messages import (
     Outcome,
     record_maxima,
@@ -14,7 +15,6 @@ from skbn.messages import (
 )
 from skbn.parameters import ConditionalTable, readable_count
 from skbn.patterns import Families
-from skbn.jobs import Job, group_rows
 
 # Rows are taken in blocks whose largest table has about this many numbers, and at most so many.
 _BLOCK = 2**16
