@@ -116,6 +116,10 @@ def learn_categories(
             learned.append(learn_column(column, label, entry, rows, missing))
         except MissingCellsError as error:
             gaps += error.gaps
+        except (TypeError, ValueError):
+            # Missing cells that were found already are told first, those of all columns at once.
+            if not gaps:
+                raise
     if gaps:
         raise MissingCellsError(gaps)
     return _stack([codes for codes, _ in learned]), [levels for _, levels in learned]

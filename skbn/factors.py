@@ -84,6 +84,19 @@ def open_series(values: Any) -> nw.Series | None:
     return nw.from_native(values, series_only=True) if is_series else None
 
 
+def has_missing_cells(values: Any) -> bool:
+    """Whether a column, as it came, has missing cells; infinity is none."""
+    column = open_series(values)
+    if column is None:
+        column = np.asarray(values)
+        if column.dtype.kind == "f":
+            return bool(np.isnan(column).any())
+        return column.dtype.kind == "O" and any(map(is_missing, column.ravel().tolist()))
+    if isinstance(column.dtype, (nw.Object, nw.Float32, nw.Float64)):
+        return any(map(is_missing, column.to_list()))
+    return bool(column.is_null().any())
+
+
 def _read_series(series: nw.Series, label: Any) -> Factor:
     native, dtype = series.to_native(), series.dtype
     if isinstance(dtype, (nw.Categorical, nw.Enum, nw.String)):

@@ -311,9 +311,8 @@ class BayesianNetwork:
         >>> network = BayesNetStructureEstimator(random_state=0).fit(X).network_
         >>> network.most_probable({"x0": 1})
         {'x0': 1, 'x1': 1, 'x2': 1, 'x3': 1}
-        >>> network.most_probable([[0, 1, None, 0], [None, 0, 1, 1]])
-        array([[0, 1, 0, 0],
-               [1, 0, 1, 1]])
+        >>> network.most_probable([[0, 1, None, 0], [None, 0, 1, 1]]).tolist()
+        [[0, 1, 0, 0], [1, 0, 1, 1]]
         """
         return ask_most_probable(self, evidence)
 

@@ -92,6 +92,9 @@ def read_table(
             gaps.append(error.gaps[0]._replace(cure=cure))
             if y_missing == "error":
                 note = " A class must be known: rows without one are left out with y.notna()."
+        except (TypeError, ValueError):
+            if not gaps:
+                raise
         if gaps:
             raise MissingCellsError(gaps, note)
         labels, levels = [*labels, label], [*levels, y_levels]
