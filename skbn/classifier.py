@@ -73,5 +73,5 @@ class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
             check_classification_targets(y)
         return y
 
-    def _y_missing(self) -> str:
+    def _y_missing(self) -> str | None:
         return "error"

@@ -54,11 +54,13 @@ class MissingCellsError(ValueError):
             for place, gap in enumerate(self.gaps)
         )
         # A line of each kind is enough: the same is done to the other columns.
-        cures = {gap.kind: gap.cure for gap in reversed(self.gaps)}
+        cures: dict[str, str] = {}
+        for gap in self.gaps:
+            cures.setdefault(gap.kind, gap.cure)
         super().__init__(
             f"{found} (counted from 0). Fill them, drop their rows, or make them a category of "
             "their own: with handle_missing='category' in the estimators, or in the table, for "
-            f"example with {'; '.join(reversed(cures.values()))}.{note}"
+            f"example with {'; '.join(cures.values())}.{note}"
         )
 
 

@@ -383,9 +383,9 @@ class BayesNetStructureEstimator(BaseEstimator):
         )
         return table, y, reading
 
-    def _y_missing(self) -> str:
-        """What missing cells of y are at fit."""
-        return self.handle_missing
+    def _y_missing(self) -> str | None:
+        """What missing cells of y are at fit, if not the same as those of X."""
+        return None
 
     def _prepare(self, reading: Reading) -> Learning:
         """The search that the parameters describe."""
