@@ -185,7 +185,8 @@ def apply_with_gaps(
     values, label, levels
         As for `apply_column`.
     unknown : {"error", "missing"}
-        What values that are not among the levels are: refused, or as if the cell were missing.
+        What values that are not among the levels are: refused, or as if the cell were missing. A
+        column of which every value has another type than the levels is refused all the same.
 
     Returns
     -------
@@ -204,7 +205,7 @@ def apply_with_gaps(
     """
     factor = read_factor(values, label)
     codes = _number(factor, levels)
-    if unknown == "error":
+    if unknown == "error" or _kinds_differ(factor.levels, levels):
         _refuse_unknown(factor, codes == _UNKNOWN, levels, label, None, at_fit=False)
     elif has_missing_level(levels):
         codes[codes == _UNKNOWN] = len(levels) - 1
@@ -291,19 +292,29 @@ def _refuse_unknown(
 ) -> None:
     if unknown.any():
         strange = factor.levels[np.unique(factor.codes[unknown])]
-        kinds = [sorted(set(map(_kind, array.tolist()))) for array in (strange, levels)]
-        differ = "" if set(kinds[0]) & set(kinds[1]) else (
-            f" The types differ: {' and '.join(kinds[0])} in the column, "
-            f"{' and '.join(kinds[1])} in the levels."
+        differ = _kinds_differ(strange, levels)
+        lenient = "" if at_fit or _kinds_differ(factor.levels, levels) else (
+            " Or let handle_unknown='missing' take such cells for missing."
         )
         raise ValueError(
             f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
             f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
             f"0). Its levels are {_show(levels)}.{differ} Every level must be declared at fit: "
             "give the whole table a categorical dtype before it is split, "
-            "X = X.astype('category'), or list them with categories=."
-            + ("" if at_fit else " Or let handle_unknown='missing' take such cells for missing.")
+            f"X = X.astype('category'), or list them with categories=.{lenient}"
         )
+
+
+def _kinds_differ(values: np.ndarray, levels: np.ndarray) -> str:
+    """A sentence if none of the values is of the type of any level, else nothing."""
+    kinds = [
+        {_kind(value) for value in array.tolist() if not is_missing(value)}
+        for array in (values, levels)
+    ]
+    if not all(kinds) or kinds[0] & kinds[1]:
+        return ""
+    found, known = (" and ".join(sorted(names)) for names in kinds)
+    return f" The types differ: {found} in the column, {known} in the levels."
 
 
 def _kind(value: Any) -> str:

@@ -5,8 +5,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-# A table of this many numbers takes half a gigabyte.
-LARGEST_TABLE = 2**26
+# A table of this many numbers takes a quarter of a gigabyte, and a few are there at a time.
+LARGEST_TABLE = 2**25
 
 
 class Step(NamedTuple):

@@ -79,7 +79,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         cells are summed out, but in a column that has this level they are of it.
     handle_unknown : {"error", "missing"}, default="error"
         What values that `fit` did not know are at prediction: refused, or as if the cell were
-        missing. So is an unknown y.
+        missing. So is an unknown y. A column all of another type, such as text where there were
+        numbers, is refused all the same.
     n_jobs : int, default=None
         Number of threads for the restarts, or for an exact search.
     random_state : int, RandomState instance or None, default=None
@@ -245,7 +246,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         Raises
         ------
         ValueError
-            Where summing out takes a table of more than 2**26 entries: so many columns that
+            Where summing out takes a table of more than 2**25 entries: so many columns that
             depend on each other are missing at once.
         """
         codes, missing = self._read_codes(X, y)

@@ -1,6 +1,8 @@
 """Exact answers of a network about rows with gaps: sums, maxima and draws over what is missing."""
 
+import math
 from collections.abc import Hashable, Iterator, Sequence
+from typing import NoReturn
 
 import numpy as np
 
@@ -19,6 +21,8 @@ from skbn.patterns import Families
 # Rows are taken in blocks whose largest table has about this many numbers, and at most so many.
 _BLOCK = 2**16
 _MOST_ROWS = 2**12
+# So many are grouped at a time, so that what says which cells are missing stays small.
+_CHUNK = 2**17
 _MOST_NAMES = 20
 
 
@@ -59,10 +63,15 @@ class Inference:
         Raises
         ------
         ValueError
-            If summing out needs a table of more than 2**26 entries.
+            If summing out needs a table of more than 2**25 entries.
         """
-        jobs, direct = self._group(missing)
         result = np.zeros(codes.shape[1])
+        for rows in _chunks(codes.shape[1]):
+            self._add_log_prob(codes[:, rows], missing[:, rows], result[rows])
+        return result
+
+    def _add_log_prob(self, codes: np.ndarray, missing: np.ndarray, result: np.ndarray) -> None:
+        jobs, direct = self._group(missing)
         for table, rows in zip(self.tables, direct, strict=True):
             if rows.all():
                 result += table.log_prob(codes)
@@ -71,7 +80,6 @@ class Inference:
         for job in jobs:
             for rows, outcome in self._sums(job, codes, missing):
                 result[rows] += outcome.log_scale
-        return result
 
     def posterior(
         self, codes: np.ndarray, missing: np.ndarray, variables: Sequence[int]
@@ -87,19 +95,30 @@ class Inference:
         Returns
         -------
         ndarray of shape (n_rows, cardinality of each variable in the order given)
-            Sums to 1 over the variables; uniform where what the row has is impossible.
+            Sums to 1 over the variables. Where what the row has is impossible, which the parameters
+            of Equation 3 never give, it is some distribution.
 
         Raises
         ------
         ValueError
-            If it needs a table of more than 2**26 entries.
+            If it needs a table of more than 2**25 entries.
         """
-        missing = missing.copy()
-        missing[list(variables)] = True
         kept = sorted(variables)
-        jobs, _ = self._group(missing, kept)
         sizes = [self.families.cardinalities[variable] for variable in kept]
+        self._require_narrow(kept)
         result = np.empty((codes.shape[1], *sizes))
+        for rows in _chunks(codes.shape[1]):
+            gone = missing[:, rows].copy()
+            gone[kept] = True
+            self._write_posterior(codes[:, rows], gone, kept, result[rows])
+        order = [1 + kept.index(variable) for variable in variables]
+        return result.transpose(0, *order)
+
+    def _write_posterior(
+        self, codes: np.ndarray, missing: np.ndarray, kept: list[int], result: np.ndarray
+    ) -> None:
+        jobs, _ = self._group(missing, kept)
+        sizes = result.shape[1:]
         for job in jobs:
             for rows, outcome in self._sums(job, codes, missing):
                 flat = outcome.table.reshape(-1, len(rows))
@@ -108,8 +127,6 @@ class Inference:
                 shares = np.divide(flat, total, where=possible, out=np.full(flat.shape, np.nan))
                 shares[:, ~possible] = 1.0 / len(flat)
                 result[rows] = np.moveaxis(shares.reshape(*sizes, -1), -1, 0)
-        order = [1 + kept.index(variable) for variable in variables]
-        return result.transpose(0, *order)
 
     def most_probable(self, codes: np.ndarray, missing: np.ndarray) -> np.ndarray:
         """Codes with each row's gaps filled so that the whole row is as probable as can be.
@@ -122,9 +139,16 @@ class Inference:
         Raises
         ------
         ValueError
-            If it needs a table of more than 2**26 entries.
+            If it needs a table of more than 2**25 entries.
         """
         result = codes.copy()
+        for rows in _chunks(codes.shape[1]):
+            self._write_most_probable(codes[:, rows], missing[:, rows], result[:, rows])
+        return result
+
+    def _write_most_probable(
+        self, codes: np.ndarray, missing: np.ndarray, result: np.ndarray
+    ) -> None:
         jobs, _ = self._group(missing, prune=False)
         for job in jobs:
             for rows, factors in self._blocks(job, codes, missing, logs=True):
@@ -138,7 +162,6 @@ class Inference:
                 for variable, state in states.items():
                     gone = missing[variable, rows]
                     result[variable, rows[gone]] = state[gone]
-        return result
 
     def sample(
         self, codes: np.ndarray, missing: np.ndarray, n_samples: int,
@@ -160,7 +183,7 @@ class Inference:
         Raises
         ------
         ValueError
-            If it needs a table of more than 2**26 entries.
+            If it needs a table of more than 2**25 entries.
         """
         result = np.repeat(codes, n_samples, axis=1)
         jobs, _ = self._group(missing)
@@ -188,15 +211,24 @@ class Inference:
         try:
             return group_rows(self.families, missing, kept, prune=prune)
         except WideTableError as error:
-            names = [repr(self.labels[variable]) for variable in error.variables]
-            more = len(names) - _MOST_NAMES
-            columns = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
-            raise ValueError(
-                f"The {len(names)} columns {columns} must be treated together, which takes a table "
-                f"of {readable_count(error.size)} entries or more; at most "
-                f"{LARGEST_TABLE:,} are allocated. Give the states of some of these columns, ask "
-                "for fewer of them, or learn a sparser network, for example with max_parents."
-            ) from error
+            self._refuse(error)
+
+    def _require_narrow(self, kept: Sequence[int]) -> None:
+        size = math.prod(self.families.cardinalities[variable] for variable in kept)
+        if size > LARGEST_TABLE:
+            self._refuse(WideTableError(size, kept))
+
+    def _refuse(self, error: WideTableError) -> NoReturn:
+        """Say by name what would be too wide."""
+        names = [repr(self.labels[variable]) for variable in error.variables]
+        more = len(names) - _MOST_NAMES
+        columns = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        raise ValueError(
+            f"The {len(names)} columns {columns} must be treated together, which takes a table of "
+            f"{readable_count(error.size)} entries or more; at most {LARGEST_TABLE:,} are "
+            "allocated. Give the states of some of these columns, ask for fewer of them, or learn "
+            "a sparser network, for example with max_parents."
+        ) from error
 
     def _sums(
         self, job: Job, codes: np.ndarray, missing: np.ndarray
@@ -250,3 +282,7 @@ class Inference:
         if family not in self._probabilities:
             self._probabilities[family] = np.exp(self.tables[family].log_values)
         return self._probabilities[family]
+
+
+def _chunks(n_rows: int) -> Iterator[slice]:
+    return (slice(start, start + _CHUNK) for start in range(0, n_rows, _CHUNK))

@@ -229,7 +229,7 @@ class BayesianNetwork:
         Raises
         ------
         ValueError
-            For unknown columns and states, and where summing out takes a table of more than 2**26
+            For unknown columns and states, and where summing out takes a table of more than 2**25
             entries.
 
         Examples
@@ -263,7 +263,7 @@ class BayesianNetwork:
         ------
         ValueError
             For unknown columns and states, for a column that is both asked for and in the
-            dictionary, for evidence of probability 0, and where a table of more than 2**26 entries
+            dictionary, for evidence of probability 0, and where a table of more than 2**25 entries
             would be needed.
 
         Examples
@@ -301,7 +301,7 @@ class BayesianNetwork:
         ------
         ValueError
             For unknown columns and states, for evidence of probability 0, and where a table of
-            more than 2**26 entries would be needed.
+            more than 2**25 entries would be needed.
 
         Examples
         --------
