@@ -20,6 +20,11 @@ from skbn.values import (
 
 _N_SHOWN = 6
 _UNKNOWN, _MISSING = -1, -2
+_DECLARE = (
+    "Every level must be declared at fit: give the whole table a categorical dtype before it is "
+    "split, X = X.astype('category'), or list them with categories=."
+)
+_LENIENT = "Or let handle_unknown='missing' take such cells for missing."
 
 
 class Gap(NamedTuple):
@@ -172,11 +177,15 @@ def apply_column(values: Any, label: Any, levels: np.ndarray) -> np.ndarray:
     >>> apply_column([2.0, 7.0], "size", np.array([7, 2])).tolist()
     [1, 0]
     """
-    return _find(read_factor(values, label), levels, label, at_fit=False)
+    return _find(read_factor(values, label), levels, label)
 
 
 def apply_with_gaps(
-    values: Any, label: Any, levels: np.ndarray, unknown: str = "error"
+    values: Any,
+    label: Any,
+    levels: np.ndarray,
+    unknown: str = "error",
+    cure: str | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """As `apply_column`, for columns in which cells may be missing.
 
@@ -187,6 +196,8 @@ def apply_with_gaps(
     unknown : {"error", "missing"}
         What values that are not among the levels are: refused, or as if the cell were missing. A
         column of which every value has another type than the levels is refused all the same.
+    cure : str, optional
+        What a refusal advises; by default, what an estimator's user can do.
 
     Returns
     -------
@@ -205,8 +216,11 @@ def apply_with_gaps(
     """
     factor = read_factor(values, label)
     codes = _number(factor, levels)
-    if unknown == "error" or _kinds_differ(factor.levels, levels):
-        _refuse_unknown(factor, codes == _UNKNOWN, levels, label, None, at_fit=False)
+    differ = _kinds_differ(factor.levels, levels)
+    if unknown == "error" or differ:
+        if cure is None:
+            cure = _DECLARE if differ else f"{_DECLARE} {_LENIENT}"
+        _refuse_unknown(factor, codes == _UNKNOWN, levels, label, None, cure)
     elif has_missing_level(levels):
         codes[codes == _UNKNOWN] = len(levels) - 1
     gaps = codes < 0
@@ -273,12 +287,11 @@ def _find(
     levels: np.ndarray,
     label: Any,
     rows: np.ndarray | None = None,
-    at_fit: bool = True,
 ) -> np.ndarray:
     """The level of every cell; each must have one."""
     codes = _number(factor, levels)
     _refuse_missing(factor, codes == _MISSING, label, rows)
-    _refuse_unknown(factor, codes == _UNKNOWN, levels, label, rows, at_fit)
+    _refuse_unknown(factor, codes == _UNKNOWN, levels, label, rows, _DECLARE)
     return _compact(codes, len(levels))
 
 
@@ -288,20 +301,15 @@ def _refuse_unknown(
     levels: np.ndarray,
     label: Any,
     rows: np.ndarray | None,
-    at_fit: bool,
+    cure: str,
 ) -> None:
     if unknown.any():
         strange = factor.levels[np.unique(factor.codes[unknown])]
         differ = _kinds_differ(strange, levels)
-        lenient = "" if at_fit or _kinds_differ(factor.levels, levels) else (
-            " Or let handle_unknown='missing' take such cells for missing."
-        )
         raise ValueError(
             f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
             f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
-            f"0). Its levels are {_show(levels)}.{differ} Every level must be declared at fit: "
-            "give the whole table a categorical dtype before it is split, "
-            f"X = X.astype('category'), or list them with categories=.{lenient}"
+            f"0). Its levels are {_show(levels)}.{differ} {cure}"
         )
 
 

@@ -154,7 +154,11 @@ def apply_categories(
 
 
 def apply_categories_with_gaps(
-    X: Any, labels: Sequence[Any], categories: Sequence[np.ndarray], unknown: str = "error"
+    X: Any,
+    labels: Sequence[Any],
+    categories: Sequence[np.ndarray],
+    unknown: str = "error",
+    cure: str | None = None,
 ) -> tuple[np.ndarray, np.ndarray | None]:
     """As `apply_categories`, for tables in which cells may be missing.
 
@@ -162,7 +166,7 @@ def apply_categories_with_gaps(
     ----------
     X, labels, categories
         As for `apply_categories`.
-    unknown : {"error", "missing"}
+    unknown, cure
         As for `skbn.columns.apply_with_gaps`.
 
     Returns
@@ -174,7 +178,7 @@ def apply_categories_with_gaps(
     """
     table = open_table(X)
     read = [
-        apply_with_gaps(column, label, levels, unknown)
+        apply_with_gaps(column, label, levels, unknown, cure)
         for column, label, levels in zip(table.columns, labels, categories, strict=True)
     ]
     missing = None

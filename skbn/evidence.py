@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from numbers import Number
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -67,6 +68,11 @@ def read_evidence(
             return _read_table(_table_of(evidence), labels, categories)
     if evidence is None or isinstance(evidence, Mapping):
         return _read_row(evidence or {}, labels, categories)
+    if isinstance(evidence, (str, bytes, Number)):
+        raise TypeError(
+            "What is known must be a dictionary from column to state, a data frame or an array of "
+            f"shape (n_rows, n_variables), got {evidence!r}."
+        )
     return _read_table(open_table(evidence), labels, categories)
 
 
@@ -152,7 +158,10 @@ def _read_table(
         names = table.labels
         places = find_columns(names, labels)
     known, gaps = apply_categories_with_gaps(
-        table, names, [categories[place] for place in places]
+        table,
+        names,
+        [categories[place] for place in places],
+        cure="Correct these cells, or empty them to have them summed out.",
     )
     codes = np.zeros((len(labels), table.shape[0]), dtype=known.dtype)
     missing = np.ones(codes.shape, dtype=bool)
