@@ -100,8 +100,9 @@ def states_of(codes: np.ndarray, categories: Sequence[np.ndarray]) -> list:
 
 
 def _is_column(value: Any) -> bool:
-    return (isinstance(value, (list, np.ndarray)) and np.ndim(value) == 1) or hasattr(
-        value, "to_numpy"
+    # Single dates of pandas become arrays as well, but have no length.
+    return (isinstance(value, (list, np.ndarray)) and np.ndim(value) == 1) or (
+        hasattr(value, "to_numpy") and hasattr(value, "__len__")
     )
 
 
