@@ -91,10 +91,14 @@ def has_missing_cells(values: Any) -> bool:
         column = np.asarray(values)
         if column.dtype.kind == "f":
             return bool(np.isnan(column).any())
-        return column.dtype.kind == "O" and any(map(is_missing, column.ravel().tolist()))
+        return column.dtype.kind == "O" and _any_missing(column.ravel().tolist())
     if isinstance(column.dtype, (nw.Object, nw.Float32, nw.Float64)):
-        return any(map(is_missing, column.to_list()))
+        return _any_missing(column.to_list())
     return bool(column.is_null().any())
+
+
+def _any_missing(values: list) -> bool:
+    return any(map(may_be_missing, set(map(type, values)))) and any(map(is_missing, values))
 
 
 def _read_series(series: nw.Series, label: Any) -> Factor:

@@ -38,7 +38,9 @@ def ask_posterior(network: Any, columns: Any, evidence: Any) -> Posterior:
             )
     missing[wanted] = True
     probabilities = network.inference.posterior(known.codes, missing, wanted)
-    _require_possible(network, known, missing, network.log_prob_codes(known.codes, missing))
+    # Without zeros nothing is impossible, and what does not concern the columns is left alone.
+    if any(np.isneginf(table.log_values).any() for table in network.tables):
+        _require_possible(network, known, missing, network.log_prob_codes(known.codes, missing))
     return Posterior(
         tuple(network.labels[place] for place in wanted),
         tuple(network.categories[place] for place in wanted),
