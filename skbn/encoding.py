@@ -9,8 +9,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils import check_array
 
-from skbn.columns import MissingCellsError, apply_column, apply_with_gaps, learn_column
+from skbn.columns import apply_column, apply_with_gaps, learn_column
 from skbn.factors import refuse_odd_array, require_rows
+from skbn.missing import MissingCellsError
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,6 +23,8 @@ _BLOCK = 2**16
 _MOST_ROWS = 2**12
 # So many are grouped at a time, so that what says which cells are missing stays small.
 _CHUNK = 2**17
+# Numbers in the posterior of several columns for all rows of a table.
+_LARGEST_ANSWER = 2**27
 _MOST_NAMES = 20
 
 
@@ -105,7 +107,7 @@ class Inference:
         """
         kept = sorted(variables)
         sizes = [self.families.cardinalities[variable] for variable in kept]
-        self._require_narrow(kept)
+        self._require_narrow(kept, codes.shape[1])
         result = np.empty((codes.shape[1], *sizes))
         for rows in _chunks(codes.shape[1]):
             gone = missing[:, rows].copy()
@@ -213,10 +215,16 @@ class Inference:
         except WideTableError as error:
             self._refuse(error)
 
-    def _require_narrow(self, kept: Sequence[int]) -> None:
+    def _require_narrow(self, kept: Sequence[int], n_rows: int) -> None:
         size = math.prod(self.families.cardinalities[variable] for variable in kept)
         if size > LARGEST_TABLE:
             self._refuse(WideTableError(size, kept))
+        if len(kept) > 1 and size * n_rows > _LARGEST_ANSWER:
+            raise ValueError(
+                f"The joint distribution of {len(kept)} columns has {size:,} entries for each of "
+                f"{n_rows:,} rows, and at most {_LARGEST_ANSWER:,} are allocated. Ask for fewer "
+                "columns or rows at a time."
+            )
 
     def _refuse(self, error: WideTableError) -> NoReturn:
         """Say by name what would be too wide."""

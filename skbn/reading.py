@@ -8,10 +8,11 @@ import numpy as np
 from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight
 
-from skbn.columns import MissingCellsError, learn_column
+from skbn.columns import learn_column
 from skbn.data import CategoricalData
 from skbn.encoding import learn_categories, open_table
 from skbn.factors import open_series, refuse_odd_array
+from skbn.missing import MissingCellsError
 from skbn.values import array_of_levels
 
 

@@ -321,6 +321,8 @@ def test_a_pattern_that_is_too_wide_is_refused_before_anything_is_allocated():
         assert "Give the states of some of these columns" in str(caught.value)
     with pytest.raises(ValueError, match=r"about 10\^39 entries"):
         network.inference.posterior(codes, missing, list(range(39)))
+    with pytest.raises(ValueError, match="1,000,000 entries for each of 300 rows"):
+        network.inference.posterior(np.tile(codes, 10), np.tile(missing, 10), list(range(6)))
     assert tracemalloc.get_traced_memory()[1] < 2**24
     tracemalloc.stop()
     # Without the child nothing links them.
