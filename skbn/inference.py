@@ -191,6 +191,9 @@ class Inference:
         jobs, _ = self._group(missing)
         drawn = ~missing[:, 0]
         for job in jobs:
+            if job.plan.n_entries > 4 * LARGEST_TABLE:
+                # Every table is kept until its variable is drawn.
+                self._refuse(WideTableError(job.plan.n_entries, job.free))
             for _, factors in self._blocks(job, codes, missing, logs=True):
                 _, products = record_products(job.plan, factors)
                 for step, product in reversed(products):

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn.data import smallest_code_type
 from skbn.elimination import Plan, Step
 
 # What is smaller than every float is lost; products of a few such parts are.
@@ -100,7 +101,9 @@ def record_maxima(
     best: list[tuple[Step, np.ndarray]] = []
 
     def maximise(step: Step, product: np.ndarray) -> np.ndarray:
-        best.append((step, product.argmax(axis=step.axis)))
+        # All choices are kept until the last is made: as small integers.
+        choice = product.argmax(axis=step.axis)
+        best.append((step, choice.astype(smallest_code_type(product.shape[step.axis]))))
         return product.max(axis=step.axis)
 
     return _eliminate(plan, factors, maximise), best
