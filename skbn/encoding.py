@@ -25,8 +25,8 @@ class Table:
     shape : (n_rows, n_columns)
     columns : list of narwhals Series or ndarray of shape (n_rows,)
     known : dict
-        What was read by known levels, see `apply_categories`: a table that is held may be asked
-        for many times, by models with the same levels.
+        What was read by known levels, see `apply_categories_with_gaps`: a table that is held may
+        be asked for many times, by models with the same levels.
     """
 
     native: Any
@@ -152,16 +152,10 @@ def apply_categories(
     ValueError, TypeError
         As `skbn.columns.apply_column`, and for tables without rows or columns.
     """
-    table = open_table(X)
-    # The levels are kept beside the codes, so that no other array gets their identity.
-    key = tuple(map(id, categories))
-    if key not in table.known:
-        codes = _stack([
-            apply_column(column, label, levels)
-            for column, label, levels in zip(table.columns, labels, categories, strict=True)
-        ])
-        table.known[key] = codes, list(categories)
-    return table.known[key][0]
+    return _stack([
+        apply_column(column, label, levels)
+        for column, label, levels in zip(open_table(X).columns, labels, categories, strict=True)
+    ])
 
 
 def apply_categories_with_gaps(
@@ -188,6 +182,10 @@ def apply_categories_with_gaps(
         Where it is; None if no cell is.
     """
     table = open_table(X)
+    # The levels are kept beside what is read, so that no other array gets their identity.
+    key = (unknown, *map(id, categories))
+    if key in table.known:
+        return table.known[key][0]
     read = [
         apply_with_gaps(column, label, levels, unknown, cure)
         for column, label, levels in zip(table.columns, labels, categories, strict=True)
@@ -198,7 +196,9 @@ def apply_categories_with_gaps(
         for row, (_, gaps) in zip(missing, read, strict=True):
             if gaps is not None:
                 row[:] = gaps
-    return _stack([codes for codes, _ in read]), missing
+    codes = _stack([codes for codes, _ in read])
+    table.known[key] = (codes, missing), list(categories)
+    return codes, missing
 
 
 def open_frame(X: Any) -> nw.DataFrame | None:
