@@ -1,7 +1,7 @@
 """The levels of one column: learned, or given, and its values numbered by them."""
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,23 @@ _DECLARE = (
     "split, X = X.astype('category'), or list them with categories=."
 )
 _LENIENT = "Or let handle_unknown='missing' take such cells for missing."
+
+
+class RealValuedError(ValueError):
+    """Refusal of a column of measurements.
+
+    Attributes
+    ----------
+    label : hashable
+        What the column is called.
+    """
+
+    def __init__(self, label: Hashable, message: str) -> None:
+        super().__init__(message)
+        self.label = label
+
+    def __reduce__(self):
+        return RealValuedError, (self.label, *self.args)
 
 
 def learn_column(
@@ -87,7 +104,8 @@ def learn_column(
         _refuse_missing(factor, gone, label, rows)
     _refuse_infinite_levels(factor.levels, label)
     if not factor.declared and not _is_whole(factor.levels):
-        raise ValueError(
+        raise RealValuedError(
+            label,
             f"Column {label!r} is real-valued: {len(factor.levels)} distinct values such as "
             f"{_show(factor.levels[:_N_SHOWN])}, and levels must be countable. Cut it into bins "
             'with KBinsDiscretizer(encode="ordinal")'

@@ -9,7 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils import check_array
 
-from skbn.columns import apply_column, apply_with_gaps, learn_column
+from skbn.columns import RealValuedError, apply_column, apply_with_gaps, learn_column
 from skbn.factors import refuse_odd_array, require_rows
 from skbn.missing import MissingCellsError
 
@@ -115,18 +115,27 @@ def learn_categories(
             )
         require_rows((int(np.count_nonzero(rows)), table.shape[1]))
     entries = _entries_by_column(categories, labels)
-    learned, gaps = [], []
+    learned, gaps, real_valued, first = [], [], [], None
     for column, label, entry in zip(table.columns, labels, entries, strict=True):
         try:
             learned.append(learn_column(column, label, entry, rows, missing))
         except MissingCellsError as error:
+            first = first or error
             gaps += error.gaps
+        except RealValuedError as error:
+            first = first or error
+            real_valued.append(error)
         except (TypeError, ValueError):
-            # Missing cells that were found already are told first, those of all columns at once.
-            if not gaps:
+            # What was found already is told first, for all columns at once.
+            if first is None:
                 raise
-    if gaps:
+    if isinstance(first, MissingCellsError):
         raise MissingCellsError(gaps)
+    if len(real_valued) > 1:
+        more = ", ".join(repr(error.label) for error in real_valued[1:])
+        raise RealValuedError(first.label, f"{first} The same goes for {more}.")
+    if first is not None:
+        raise first
     return _stack([codes for codes, _ in learned]), [levels for _, levels in learned]
 
 

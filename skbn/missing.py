@@ -44,3 +44,8 @@ class MissingCellsError(ValueError):
             "their own: with handle_missing='category' in the estimators, or in the table, for "
             f"example with {'; '.join(cures.values())}.{note}"
         )
+        self._note = note
+
+    def __reduce__(self):
+        # Errors are sent from other processes with what they were made of.
+        return MissingCellsError, (self.gaps, self._note)
