@@ -15,6 +15,7 @@ from skbn.bayes_factor import (
     large_ess_log_bayes_factor,
     log_bayes_factor,
 )
+from skbn.bif_reader import read_bif
 from skbn.classifier import BayesNetClassifier
 from skbn.contingency import Contingency, contingency_table
 from skbn.edge_report import edge_report
@@ -64,6 +65,7 @@ __all__ = [
     "large_ess_favours_edge",
     "large_ess_log_bayes_factor",
     "log_bayes_factor",
+    "read_bif",
     "structural_hamming_distance",
     "structure_score",
     "uniformity",

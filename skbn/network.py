@@ -2,9 +2,12 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from skbn.bif_files import write_text
+from skbn.bif_writer import bif_text
 from skbn.cpt import CPT
 from skbn.data import CategoricalData, smallest_code_type
 from skbn.equivalence import cpdag_of
@@ -179,6 +182,65 @@ class BayesianNetwork:
             probabilities=np.exp(table.log_probabilities),
             n_configurations=table.n_configurations,
         )
+
+    def to_bif(self, path_or_file: Any = None, *, default_rows: bool = False) -> str:
+        """The network in the BIF format, which bnlearn, pgmpy, pyAgrum and others read.
+
+        Parameters
+        ----------
+        path_or_file : str, path or file object, default=None
+            Where to write the text as well, as UTF-8; compressed where a path ends in ".gz".
+        default_rows : bool, default=False
+            Write a row for each observed parent configuration and one default for all others, in
+            place of a row for every configuration. That is the only way for tables with very many
+            configurations, and keeps apart what was observed; but pgmpy and bnlearn cannot read
+            it.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If more than four million probabilities would have to be written.
+        TypeError
+            If a name is neither text, a number, a truth value nor None.
+
+        See Also
+        --------
+        skbn.read_bif : Gives the same network back.
+
+        Notes
+        -----
+        Other programs find plain names: letters, digits and underscores, with what comes nearest
+        in place of others ("< 5" is "lt_5"), and distinct even where case is ignored. Properties,
+        which they skip, hold the names that had to be changed and the types of those that are no
+        text. Probabilities are written in full, also those smaller than every float.
+
+        Examples
+        --------
+        >>> import io
+        >>> from skbn import BayesNetStructureEstimator, read_bif
+        >>> bn = BayesNetStructureEstimator().fit([["yes", "< 5"], ["no", "> 5"]] * 20)
+        >>> text = bn.network_.to_bif()
+        >>> print(text.partition("probability")[0].rstrip())
+        network unknown {
+        }
+        variable x0 {
+          type discrete [ 2 ] { no, yes };
+        }
+        variable x1 {
+          type discrete [ 2 ] { lt_5, gt_5 };
+          property skbn_states = str:%3C%205 str:%3E%205;
+        }
+        >>> read_bif(io.StringIO(text)).cpt("x1").states
+        array(['< 5', '> 5'], dtype=object)
+        """
+        text = bif_text(self.labels, self.categories, self.tables, default_rows=default_rows)
+        if path_or_file is not None:
+            write_text(text, path_or_file)
+        return text
 
     def log_prob_codes(self, codes: np.ndarray) -> np.ndarray:
         """ln p(x) of complete rows.
