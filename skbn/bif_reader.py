@@ -138,6 +138,8 @@ class _Reader:
                 raise tokens.error(
                     f"'variable' or 'probability' is expected, but here is {tokens.shown()}"
                 )
+        if not self.variables:
+            raise tokens.error("there are no variables")
         for position in postponed:
             self.tokens = BIFTokens(tokens.text, tokens.source, position)
             self._read_probability()
@@ -191,6 +193,8 @@ class _Reader:
         tokens.take_sign("]", "the number of states")
         tokens.take_sign("{", "the number of states")
         states = tokens.take_list("}", f"the list of states of {_short(name)}")
+        if declared == "1":
+            states = _of_number(1, states)
         if tokens.at_sign(";"):
             tokens.advance()
         if declared != str(len(states)):
@@ -283,7 +287,9 @@ class _Reader:
         head = tokens.take_words("|,)", "the family")
         if tokens.at_sign("|"):
             tokens.advance()
-            return " ".join(head), tokens.take_list(")", "the list of parents")
+            parents = tokens.take_list(")", "the list of parents")
+            only = " ".join(parents)
+            return " ".join(head), [only] if only in self.variables else parents
         if tokens.at_sign(","):
             tokens.advance()
             return " ".join(head), tokens.take_list(")", "the list of parents")
@@ -300,7 +306,7 @@ class _Reader:
     def _read_configuration(self, places: list[dict[str, int]], parents: list[str]) -> int:
         """The number of a configuration in lexicographic order."""
         tokens, start = self.tokens, self.tokens.position
-        names = tokens.take_list(")", "the parents' states")
+        names = _of_number(len(places), tokens.take_list(")", "the parents' states"))
         if len(names) != len(places):
             raise tokens.error(
                 f"{len(names)} states are given for {len(places)} parents", start
@@ -404,6 +410,11 @@ class _Reader:
             raise tokens.error(str(error).rstrip("."), child.table_position) from None
         except ValueError as error:
             raise ValueError(f"{tokens.source}: {error}") from None
+
+
+def _of_number(n: int, words: list[str]) -> list[str]:
+    """Words of which there are to be `n`: where that is 1, several are one name."""
+    return [" ".join(words)] if n == 1 and len(words) > 1 else words
 
 
 def _short(name: str) -> str:
