@@ -24,6 +24,7 @@ from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.ess_path import ESSPath, ess_path
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.model_selection import ESSSearchCV
+from skbn.networkx_reader import from_networkx
 from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
 from skbn.scores import Family, Score
 from skbn.search import (
@@ -61,6 +62,7 @@ __all__ = [
     "ess_path",
     "ess_sign_changes",
     "ess_threshold",
+    "from_networkx",
     "full_graph",
     "large_ess_favours_edge",
     "large_ess_log_bayes_factor",

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +12,11 @@ from skbn.cpt import CPT
 from skbn.data import CategoricalData, smallest_code_type
 from skbn.equivalence import cpdag_of
 from skbn.graph import CycleError, topological_order
+from skbn.graph_export import dot_text, networkx_graph
 from skbn.parameters import ConditionalTable, fit_tables
+
+if TYPE_CHECKING:
+    import networkx
 
 # Rows are taken in blocks of about this many numbers, which stay in the processor's cache.
 _BLOCK = 2**15
@@ -241,6 +245,45 @@ class BayesianNetwork:
         if path_or_file is not None:
             write_text(text, path_or_file)
         return text
+
+    def to_networkx(self) -> "networkx.DiGraph":
+        """The graph for networkx, with states and probabilities as data of nodes and edges.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes are column labels, in column order, with `states`, `configurations` (the number
+            of each parent's state, per observed configuration) and `log_probabilities` (a row per
+            configuration, in nats). Edges have the `position` of the parent among the columns of
+            the child's configurations.
+
+        See Also
+        --------
+        skbn.from_networkx : Gives the same network back.
+        """
+        return networkx_graph(self.labels, self.categories, self.tables)
+
+    def to_dot(self) -> str:
+        """The graph as text for Graphviz.
+
+        Examples
+        --------
+        >>> from skbn import BayesNetStructureEstimator
+        >>> bn = BayesNetStructureEstimator().fit([["yes", "wet"], ["no", "dry"]] * 20)
+        >>> print(bn.network_.to_dot())
+        digraph {
+          "x0";
+          "x1";
+          "x1" -> "x0";
+        }
+        <BLANKLINE>
+        """
+        edges = [
+            (parent, child)
+            for parent, children in enumerate(self._children)
+            for child in children
+        ]
+        return dot_text(self.labels, edges)
 
     def log_prob_codes(self, codes: np.ndarray) -> np.ndarray:
         """ln p(x) of complete rows.
