@@ -16,6 +16,7 @@ from skbn.bayes_factor import (
     log_bayes_factor,
 )
 from skbn.bif_reader import read_bif
+from skbn.bootstrap import BootstrapEdges, bootstrap_edges
 from skbn.classifier import BayesNetClassifier
 from skbn.contingency import Contingency, contingency_table
 from skbn.edge_report import edge_report
@@ -23,7 +24,9 @@ from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.ess_path import ESSPath, ess_path
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.graph_comparison import GraphComparison, compare_graphs
 from skbn.model_selection import ESSSearchCV
+from skbn.network_display import NetworkDisplay
 from skbn.networkx_reader import from_networkx
 from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
 from skbn.scores import Family, Score
@@ -44,6 +47,7 @@ __all__ = [
     "AnalyticESS",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
+    "BootstrapEdges",
     "Contingency",
     "ESSCurveDisplay",
     "ESSPath",
@@ -52,11 +56,15 @@ __all__ = [
     "ExactSearch",
     "Family",
     "FirstAscentSearch",
+    "GraphComparison",
     "GreedySearch",
+    "NetworkDisplay",
     "OrderSearch",
     "Score",
     "TabuSearch",
     "analytic_ess",
+    "bootstrap_edges",
+    "compare_graphs",
     "contingency_table",
     "edge_report",
     "ess_path",

@@ -13,6 +13,7 @@ from skbn.data import CategoricalData, smallest_code_type
 from skbn.equivalence import cpdag_of
 from skbn.graph import CycleError, topological_order
 from skbn.graph_export import dot_text, networkx_graph
+from skbn.network_svg import network_html, network_svg
 from skbn.parameters import ConditionalTable, fit_tables
 
 if TYPE_CHECKING:
@@ -129,8 +130,11 @@ class BayesianNetwork:
     @property
     def edges(self) -> list[tuple[Hashable, Hashable]]:
         """Pairs (parent, child) of labels, in column order of the parent, then of the child."""
+        return [(self.labels[parent], self.labels[child]) for parent, child in self._edge_indices()]
+
+    def _edge_indices(self) -> list[tuple[int, int]]:
         return [
-            (self.labels[parent], self.labels[child])
+            (parent, child)
             for parent, children in enumerate(self._children)
             for child in children
         ]
@@ -226,7 +230,7 @@ class BayesianNetwork:
         --------
         >>> import io
         >>> from skbn import BayesNetStructureEstimator, read_bif
-        >>> bn = BayesNetStructureEstimator().fit([["yes", "< 5"], ["no", "> 5"]] * 20)
+        >>> bn = BayesNetStructureEstimator().fit([["yes", "< 5"], ["no", "> 5"]])
         >>> text = bn.network_.to_bif()
         >>> print(text.partition("probability")[0].rstrip())
         network unknown {
@@ -245,6 +249,13 @@ class BayesianNetwork:
         if path_or_file is not None:
             write_text(text, path_or_file)
         return text
+
+    def _repr_svg_(self) -> str | None:
+        """The drawing that notebooks show."""
+        return network_svg(self.labels, self.categories, self._edge_indices())
+
+    def _repr_html_(self) -> str:
+        return network_html(repr(self), self._repr_svg_())
 
     def to_networkx(self) -> "networkx.DiGraph":
         """The graph for networkx, with states and probabilities as data of nodes and edges.
@@ -269,7 +280,8 @@ class BayesianNetwork:
         Examples
         --------
         >>> from skbn import BayesNetStructureEstimator
-        >>> bn = BayesNetStructureEstimator().fit([["yes", "wet"], ["no", "dry"]] * 20)
+        >>> bn = BayesNetStructureEstimator(init=[("x1", "x0")], max_iter=0)
+        >>> bn = bn.fit([["yes", "wet"], ["no", "dry"]])
         >>> print(bn.network_.to_dot())
         digraph {
           "x0";
@@ -278,12 +290,7 @@ class BayesianNetwork:
         }
         <BLANKLINE>
         """
-        edges = [
-            (parent, child)
-            for parent, children in enumerate(self._children)
-            for child in children
-        ]
-        return dot_text(self.labels, edges)
+        return dot_text(self.labels, self._edge_indices())
 
     def log_prob_codes(self, codes: np.ndarray) -> np.ndarray:
         """ln p(x) of complete rows.
