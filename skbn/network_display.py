@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from skbn.bootstrap import BootstrapEdges
 from skbn.edge_report import edge_report
 from skbn.given_graph import fitted_within, labels_of, read_graph
 from skbn.graph_comparison import compare_graphs
@@ -29,9 +30,10 @@ class NetworkDisplay:
     edges : sequence of (parent, child) names
     target : label, default=None
         A node to colour, with its Markov blanket in a lighter tone.
-    edge_width : mapping, square array or data frame, default=None
+    edge_width : mapping, square array, data frame or BootstrapEdges, default=None
         The weight of each edge: by (parent, child) names, at [parent, child] in the order of the
-        labels, or by labels. Edges without a weight are dotted, as are those of weight 0 or less.
+        labels, by labels, or the directed frequencies of `bootstrap_edges`. Edges without a weight
+        are dotted, as are those of weight 0 or less.
         Up to 1, widths are in proportion to the weights; else to their square roots.
     width_name : str, default="weight"
         What the weights are, for the legend.
@@ -80,7 +82,11 @@ class NetworkDisplay:
         self.edges = list(edges)
         self.target = target
         self.edge_width = edge_width
-        self.width_name = width_name
+        self.width_name = (
+            "share of resamples"
+            if width_name == "weight" and isinstance(edge_width, BootstrapEdges)
+            else width_name
+        )
         self.kinds = kinds
 
     @classmethod
@@ -102,7 +108,7 @@ class NetworkDisplay:
         estimator : BayesNetStructureEstimator, BayesNetClassifier, or a search or pipeline of one
         X, y : the table that was fitted, default=None
             Needed for log Bayes factors only.
-        edge_width : {"log_bayes_factor", "restarts"}, mapping, array or frame, default=None
+        edge_width : {"log_bayes_factor", "restarts"} or weights, default=None
             "log_bayes_factor": of each edge by `edge_report`, at the estimator's equivalent sample
             size; "restarts": the share of the runs of the search that ended with the edge. Else
             weights as of the class.
@@ -207,8 +213,7 @@ class NetworkDisplay:
         edges = [(places[a], places[b]) for a, b in self.edges]
         weights = None
         if self.edge_width is not None:
-            weights = [_weight(self.edge_width, edge, own)
-                       for edge, own in zip(self.edges, edges, strict=True)]
+            weights = _weights_of(self.edge_width, self.edges, places)
         return picture_of(
             self.labels, edges, target=None if self.target is None else places[self.target],
             kinds=self.kinds, weights=weights, weight_name=self.width_name,
@@ -236,13 +241,26 @@ def _named_widths(name: str, estimator: Any, X: Any, y: Any) -> dict:
     )
 
 
-def _weight(weights: Any, edge: tuple[Hashable, Hashable], own: tuple[int, int]) -> float:
-    """The weight of an edge, by names or by places; NaN if it has none."""
-    if hasattr(weights, "columns") and hasattr(weights, "at"):
-        return float(weights.at[edge])
+def _weights_of(
+    weights: Any, edges: list[tuple[Hashable, Hashable]], places: dict[Hashable, int]
+) -> list[float]:
+    """The weight of each edge, by names or by places; NaN where it has none."""
+    if isinstance(weights, BootstrapEdges):
+        index = {label: place for place, label in enumerate(weights.labels)}
+        weights = {(a, b): weights.directed[index[a], index[b]] for a, b in edges
+                   if a in index and b in index}
+    elif hasattr(weights, "columns") and hasattr(weights, "at"):
+        rows, columns = set(weights.index), set(weights.columns)
+        weights = {(a, b): weights.at[a, b] for a, b in edges if a in rows and b in columns}
     if isinstance(weights, Mapping):
-        return float(weights.get(edge, np.nan))
-    return float(np.asarray(weights)[own])
+        return [float(weights.get(edge, np.nan)) for edge in edges]
+    matrix = np.asarray(weights, dtype=np.float64)
+    if matrix.shape != (len(places), len(places)):
+        raise ValueError(
+            f"edge_width must be a mapping from (parent, child) names, or a matrix of shape "
+            f"{(len(places), len(places))}, got an array of shape {matrix.shape}."
+        )
+    return [float(matrix[places[a], places[b]]) for a, b in edges]
 
 
 def _draw(picture: GraphPicture, ax: Any, shrink: float) -> None:
@@ -278,17 +296,19 @@ def _write(picture: GraphPicture, ax: Any) -> None:
     from matplotlib.textpath import TextPath
     from matplotlib.transforms import Affine2D
 
-    # A dollar begins no formula here.
-    shapes = [TextPath((0, 0), text.replace("$", r"\$"), size=FONT_SIZE) for text in picture.texts]
-    boxes = [shape.get_extents() if len(shape.vertices) else None for shape in shapes]
+    shapes, boxes = [], []
+    for text in picture.texts:
+        # A dollar begins no formula here; matplotlib makes no shape of blanks.
+        shapes.append(TextPath((0, 0), (text.strip() or "-").replace("$", r"\$"), size=FONT_SIZE))
+        boxes.append(shapes[-1].get_extents())
     fits = [
-        (width - 8) / box.width
+        (width - 8) / max(box.width, 1.0)
         for box, width in zip(boxes, picture.layout.widths, strict=True)
-        if box is not None and box.width > 0
     ]
     scale = min([1.0, *fits])
-    for shape, box, (x, y) in zip(shapes, boxes, picture.layout.centres, strict=True):
-        if box is not None:
+    places = zip(shapes, boxes, picture.texts, picture.layout.centres, strict=True)
+    for shape, box, text, (x, y) in places:
+        if text.strip():
             move = Affine2D().translate(-(box.x0 + box.x1) / 2, -0.36 * FONT_SIZE)
             move = move.scale(scale, -scale).translate(x, y)
             ax.add_patch(PathPatch(
