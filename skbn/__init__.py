@@ -24,6 +24,7 @@ from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.ess_path import ESSPath, ess_path
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.estimator_comparison import compare_estimators
 from skbn.graph_comparison import GraphComparison, compare_graphs
 from skbn.model_selection import ESSSearchCV
 from skbn.network_display import NetworkDisplay
@@ -64,6 +65,7 @@ __all__ = [
     "TabuSearch",
     "analytic_ess",
     "bootstrap_edges",
+    "compare_estimators",
     "compare_graphs",
     "contingency_table",
     "edge_report",

@@ -130,7 +130,12 @@ def picture_of(
             for kind, look in KINDS.items()
         ]
     if weights is not None:
-        looks, entries = _weighted(looks, np.asarray(weights, dtype=np.float64), weight_name)
+        # Edges that only the reference has were given no weight.
+        own = [place for place in range(len(edges)) if kinds is None or kinds[place] != "missing"]
+        numbers = np.asarray(weights, dtype=np.float64)[own]
+        weighted, entries = _weighted([looks[place] for place in own], numbers, weight_name)
+        for place, look in zip(own, weighted, strict=True):
+            looks[place] = look
         legend += entries
     return GraphPicture(layout, texts, nodes, looks, legend)
 

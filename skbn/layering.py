@@ -7,7 +7,7 @@ from skbn.layer_rows import NODE_GAP, NODE_HEIGHT
 # The height that a layer takes, and the width over the height that a drawing aims at.
 _LAYER_HEIGHT = NODE_HEIGHT + 60.0
 ASPECT = 1.7
-_LEAST_LIMIT = 420.0
+_LEAST_LIMIT = 540.0
 
 
 def without_cycles(n: int, edges: list[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -17,7 +17,8 @@ from skbn.plotting import _axes
 _MARGIN = 8.0
 # Of a new figure, in inches.
 _WIDTH_NAMES = {"log_bayes_factor": "log Bayes factor", "restarts": "share of runs"}
-_WIDEST, _HIGHEST, _NARROWEST = 14.0, 11.0, 3.0
+_WIDEST, _HIGHEST, _NARROWEST = 14.0, 11.0, 4.0
+_LEGEND_ROW, _LEGEND_MARK, _LEGEND_LETTER = 0.2, 0.6, 0.075
 
 
 class NetworkDisplay:
@@ -190,18 +191,21 @@ class NetworkDisplay:
         self.figure_, self.ax_ = _axes(ax)
         if new:
             shrink = min(1.0, 72 * _WIDEST / width, 72 * _HIGHEST / height)
-            legend = 0.3 * (len(self.picture_.legend) > 0)
+            figure_width = max(shrink * width / 72, _NARROWEST)
+            n_columns = _legend_columns(self.picture_, figure_width)
+            rows = -(-len(self.picture_.legend) // n_columns)
             self.figure_.set_size_inches(
-                max(shrink * width / 72, _NARROWEST), shrink * height / 72 + legend
+                figure_width, shrink * height / 72 + _LEGEND_ROW * rows + 0.1 * (rows > 0)
             )
         else:
             box = self.ax_.get_window_extent()
             points = 72 / self.figure_.dpi
             shrink = min(box.width * points / width, box.height * points / height)
+            n_columns = _legend_columns(self.picture_, box.width * points / 72)
         self.ax_.set(xlim=(-_MARGIN, width - _MARGIN), ylim=(height - _MARGIN, -_MARGIN))
         self.ax_.set_aspect("equal")
         self.ax_.axis("off")
-        _draw(self.picture_, self.ax_, shrink)
+        _draw(self.picture_, self.ax_, shrink, n_columns)
         return self
 
     def _picture(self) -> GraphPicture:
@@ -263,7 +267,13 @@ def _weights_of(
     return [float(matrix[places[a], places[b]]) for a, b in edges]
 
 
-def _draw(picture: GraphPicture, ax: Any, shrink: float) -> None:
+def _legend_columns(picture: GraphPicture, width: float) -> int:
+    """How many columns of the legend there is room for, in so many inches."""
+    longest = max((len(entry.text) for entry in picture.legend), default=1)
+    return max(1, min(4, int(width / (_LEGEND_MARK + _LEGEND_LETTER * longest))))
+
+
+def _draw(picture: GraphPicture, ax: Any, shrink: float, n_columns: int) -> None:
     from matplotlib.patches import FancyBboxPatch, PathPatch, Polygon
     from matplotlib.path import Path
 
@@ -286,7 +296,7 @@ def _draw(picture: GraphPicture, ax: Any, shrink: float) -> None:
     if picture.legend:
         ax.legend(
             handles=[_handle(entry) for entry in picture.legend], loc="upper center",
-            bbox_to_anchor=(0.5, 0.0), ncols=4, frameon=False, fontsize="small",
+            bbox_to_anchor=(0.5, 0.0), ncols=n_columns, frameon=False, fontsize="small",
         )
 
 

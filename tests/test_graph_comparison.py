@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from joblib import parallel_config
 
 from skbn import (
     BayesNetClassifier,
@@ -125,9 +126,10 @@ def test_bootstrap_frequencies():
     # A chain's directions cannot be told.
     assert found.compelled[0, 1] < 0.5
     np.testing.assert_allclose(found.directed * 20, np.round(found.directed * 20), atol=1e-12)
-    again = bootstrap_edges(
-        BayesNetStructureEstimator(), X, n_resamples=20, random_state=0, n_jobs=2
-    )
+    with parallel_config(backend="threading"):
+        again = bootstrap_edges(
+            BayesNetStructureEstimator(), X, n_resamples=20, random_state=0, n_jobs=2
+        )
     np.testing.assert_array_equal(found.directed, again.directed)
     other = bootstrap_edges(BayesNetStructureEstimator(), X, n_resamples=20, random_state=1)
     assert (found.directed != other.directed).any()
