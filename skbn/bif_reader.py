@@ -1,15 +1,13 @@
 """Reading a network from a BIF file, whoever wrote it."""
 
 import math
-import re
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
 from skbn.bif_files import read_text
 from skbn.bif_names import read_spelling
-from skbn.bif_tables import conditional_table, probability_or_log
+from skbn.bif_numbers import logarithms, read_distribution, read_numbers, read_plain_row
+from skbn.bif_tables import conditional_table
 from skbn.bif_tokens import BIFTokens
 from skbn.bif_writer import NAME_PROPERTY, STATES_PROPERTY
 from skbn.graph import CycleError
@@ -17,14 +15,10 @@ from skbn.network import BayesianNetwork
 from skbn.parameters import readable_count
 from skbn.values import array_of_levels
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?", re.ASCII)
-_LONGEST_NUMBER = 100
-# Sums of rounded probabilities: taken as they are, divided by, or refused.
-_EXACT, _ROUNDED = 1e-9, 0.01
 # Matrices of variables by variables must stay small.
 _MOST_VARIABLES = 10_000
 # Of all rows that only a default gives.
-_MOST_DEFAULT_ENTRIES = 2**24
+_MOST_DEFAULT_ENTRIES, _SMALL_TABLE = 2**22, 2**13
 
 
 def read_bif(path_or_file: Any, *, max_bytes: int = 2**27) -> BayesianNetwork:
@@ -259,11 +253,13 @@ class _Reader:
         while not tokens.at_sign("}"):
             line = tokens.position
             if tokens.at_sign("("):
+                if read_plain_row(tokens, places, r, variable.rows):
+                    continue
                 tokens.advance()
                 key = self._read_configuration(places, parents)
                 if key in variable.rows:
                     raise tokens.error(f"this configuration of {_short(child)} comes twice", line)
-                variable.rows[key] = self._read_distribution(r, line)
+                variable.rows[key] = read_distribution(tokens, r, line)
             elif tokens.at_word("table"):
                 tokens.advance()
                 if variable.rows:
@@ -273,7 +269,7 @@ class _Reader:
                 tokens.advance()
                 if variable.default is not None:
                     raise tokens.error(f"{_short(child)} has a second default", line)
-                variable.default = self._read_distribution(r, line)
+                variable.default = read_distribution(tokens, r, line)
             elif tokens.at_word("property"):
                 self._read_property()
             else:
@@ -306,7 +302,7 @@ class _Reader:
     def _read_configuration(self, places: list[dict[str, int]], parents: list[str]) -> int:
         """The number of a configuration in lexicographic order."""
         tokens, start = self.tokens, self.tokens.position
-        names = _of_number(len(places), tokens.take_list(")", "the parents' states"))
+        names = _of_number(len(places), tokens.take_list(")", "the list of the parents' states"))
         if len(names) != len(places):
             raise tokens.error(
                 f"{len(names)} states are given for {len(places)} parents", start
@@ -318,45 +314,12 @@ class _Reader:
             key = key * len(place) + place[name]
         return key
 
-    def _read_numbers(self, limit: int, start: int) -> list[float]:
-        """`limit` numbers up to the semicolon, and it: see `probability_or_log`."""
-        tokens, values = self.tokens, []
-        while not tokens.at_sign(";"):
-            if tokens.at_sign(","):
-                tokens.advance()
-                continue
-            word = tokens.token
-            if tokens.is_sign or len(word) > _LONGEST_NUMBER or not _NUMBER.fullmatch(word):
-                raise tokens.error(f"a probability is expected, but here is {tokens.shown()}")
-            values.append(probability_or_log(word))
-            if not values[-1] <= 1.0 + _ROUNDED:
-                raise tokens.error(f"{word!r} is no probability")
-            if len(values) > limit:
-                break
-            tokens.advance()
-        if len(values) != limit:
-            found = f"{len(values):,}" if len(values) < limit else "more"
-            raise tokens.error(f"{limit:,} probabilities are expected, but here are {found}", start)
-        tokens.advance()
-        return values
-
-    def _read_distribution(self, r: int, start: int) -> list[float]:
-        return self._logarithms(self._read_numbers(r, start), start)
-
-    def _logarithms(self, values: list[float], start: int) -> list[float]:
-        """Logarithms of a distribution whose sum is near 1."""
-        total = math.fsum(value for value in values if value > 0)
-        if abs(total - 1) > _ROUNDED:
-            raise self.tokens.error(f"these probabilities have the sum {total:.6g}, not 1", start)
-        scale = total if abs(total - 1) > _EXACT else 1.0
-        return [float(np.log(value / scale)) if value > 0 else value for value in values]
-
     def _read_table(self, variable: _Variable, cardinalities: list[int]) -> None:
         start = self.tokens.position
         r, q = len(variable.states), math.prod(cardinalities)
-        values = self._read_numbers(r * q, start)
+        values = read_numbers(self.tokens, r * q, start)
         for key in range(q):
-            variable.rows[key] = self._logarithms(values[key::q], start)
+            variable.rows[key] = logarithms(self.tokens, values[key::q], start)
 
     def _complete(self, variable: _Variable, cardinalities: list[int]) -> None:
         """Add the rows of the default.
@@ -372,18 +335,21 @@ class _Reader:
                 f"the probabilities of {readable_count(missing)} of {readable_count(q)} parent "
                 "configurations are missing, and there is no default", variable.table_position,
             )
-        if len(set(default)) == 1:
-            # A table has at least one row.
-            variable.rows = rows or {0: default}
-            return
-        self.default_entries += missing * len(default)
+        uniform = len(set(default)) == 1
+        # Small tables have all their rows in memory, uniform or not.
+        entries = missing * len(default)
+        self.default_entries += min(entries, _SMALL_TABLE) if uniform else entries
         if self.default_entries > _MOST_DEFAULT_ENTRIES:
             raise self.tokens.error(
                 f"the default stands for {readable_count(missing)} parent configurations, with "
                 f"{readable_count(self.default_entries)} probabilities up to here; "
                 f"{_MOST_DEFAULT_ENTRIES:,} are the most", variable.table_position,
             )
-        variable.rows = {key: rows.get(key, default) for key in range(q)}
+        if uniform:
+            # A table has at least one row.
+            variable.rows = rows or {0: default}
+        else:
+            variable.rows = {key: rows.get(key, default) for key in range(q)}
 
     def _network(self) -> BayesianNetwork:
         tokens = self.tokens

@@ -1,32 +1,11 @@
-"""From the numbers and rows of a BIF file to the table of a network."""
+"""From the rows of a BIF file to the table of a network."""
 
-import math
 from collections.abc import Sequence
-from decimal import Context, Decimal
 
 import numpy as np
 
 from skbn.data import smallest_code_type
 from skbn.parameters import ConditionalTable
-
-_SMALLEST_NORMAL = np.finfo(np.float64).tiny
-
-
-def probability_or_log(word: str) -> float:
-    """A probability, or its logarithm where it is 0 or too small for a float to keep its digits.
-
-    Logarithms are at most 0 and those probabilities above it; numbers below 0 give NaN.
-    """
-    value = float(word)
-    if value >= _SMALLEST_NORMAL:
-        return value
-    try:
-        number = Decimal(word)
-        if number < 0:
-            return math.nan
-        return float(Context(prec=20).ln(number)) if number else -math.inf
-    except ArithmeticError:  # an exponent of more digits than anyone means
-        return -math.inf
 
 
 def conditional_table(

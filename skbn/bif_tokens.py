@@ -15,6 +15,8 @@ _TOKEN = re.compile(
     """,
     re.VERBOSE | re.DOTALL,
 )
+# A row of probabilities without quotes and comments, which is nearly every row there is.
+_ROW = re.compile(r"""\( ([^(){}\[\];|"/]*+) \) \s*+ ([0-9.eE+\-,\s]*+) ;""", re.VERBOSE | re.ASCII)
 _SHOWN = 40
 END = ""
 
@@ -44,7 +46,12 @@ class BIFTokens:
     def __init__(self, text: str, source: str, position: int = 0) -> None:
         self.text = text
         self.source = source
-        self._matches: Iterator[re.Match] = _TOKEN.finditer(text, position)
+        self._matches: Iterator[re.Match]
+        self.jump(position)
+
+    def jump(self, position: int) -> None:
+        """Bring the first token from `position` on in sight."""
+        self._matches = _TOKEN.finditer(self.text, position)
         self.advance()
 
     def advance(self) -> None:
@@ -121,6 +128,10 @@ class BIFTokens:
     def skip_block(self, what: str) -> None:
         """Step over everything to the brace that closes the one in sight."""
         start, depth = self.position, 0
+        end = self.text.find("}", start)
+        if end >= 0 and all(self.text.find(sign, start + 1, end) < 0 for sign in '{"/'):
+            self.jump(end + 1)
+            return
         while True:
             if self.at_end:
                 raise self.error(f"{what} does not end with '}}'", start)
@@ -128,6 +139,17 @@ class BIFTokens:
             self.advance()
             if depth == 0:
                 return
+
+    def plain_row(self) -> tuple[list[str], list[str], int] | None:
+        """The names and the numbers of the row in sight, and where it ends; None if it is odd.
+
+        A short way for rows with commas and nothing else in them; it steps over nothing.
+        """
+        match = _ROW.match(self.text, self.position)
+        if match is None:
+            return None
+        names = [name.strip() for name in match[1].split(",")]
+        return names, match[2].split(","), match.end()
 
     def shown(self) -> str:
         """The token in sight, for a message."""
