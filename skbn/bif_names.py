@@ -19,6 +19,8 @@ _PLAIN_STATE = re.compile(r"-?[0-9]+|[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
 _KEYWORDS = frozenset(
     ("network", "variable", "probability", "property", "type", "discrete", "default", "table")
 )
+# pgmpy takes the letters of these keywords for the keyword where a number could follow.
+_MISREAD = re.compile(r"(table|default)(?=[0-9eE.+-])")
 _SPOKEN = {"<=": "le", ">=": "ge", "<": "lt", ">": "gt", "+": "plus", "%": "pct", "&": "and"}
 _NUMBER_KINDS = {"int": int, "float": float}
 
@@ -106,6 +108,7 @@ def _identifiers(names: Sequence[Any], plain: re.Pattern, key) -> list[str]:
         keep = (
             plain.fullmatch(text) is not None
             and text.lower() not in _KEYWORDS
+            and not _MISREAD.search(text)
             and key(text) not in taken
         )
         kept.append(text if keep else None)
@@ -133,4 +136,5 @@ def _near_identifier(text: str) -> str:
         text = text.replace(sign, spoken)
     text = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode()
     text = re.sub(r"[^A-Za-z0-9_]+", "_", text)[:60].strip("_")
+    text = _MISREAD.sub(r"\1_", text)
     return text if text and not text[0].isdigit() else f"x{text}"

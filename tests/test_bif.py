@@ -370,7 +370,7 @@ def test_files_by_path(tmp_path, name):
 
 AWKWARD = ["", " ", "very low", '"quoted"', "it's", "<5", ">=7.5", "a/b", "//", "/* x", "é", "中",
            "a,b", "(0,10]", "{x}", "a|b", "x;y", "5", "1e5", "-1", "+", "a\nb", "a\x00", "\ud800",
-           "table", "Network", "x" * 500, "a\\b", "%20", "str:x", "NaN", "A", "a", "a_2", "x5"]
+           "table", "Network", "x" * 500, "table2", "a\\b", "%20", "str:x", "NaN", "A", "a", "a_2", "x5"]
 
 
 def test_awkward_names_come_back():
@@ -426,6 +426,7 @@ def test_identifiers_are_plain_and_differ():
     # What is plain keeps its name.
     for kept in ("A", "a_2", "x5", "NaN"):
         assert kept in names and kept in states
+    assert "table_2" in names and "table_2" in states
     assert "a" in states and "lt5" in states and "-1" in states
 
 
