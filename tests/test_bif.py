@@ -370,7 +370,8 @@ def test_files_by_path(tmp_path, name):
 
 AWKWARD = ["", " ", "very low", '"quoted"', "it's", "<5", ">=7.5", "a/b", "//", "/* x", "é", "中",
            "a,b", "(0,10]", "{x}", "a|b", "x;y", "5", "1e5", "-1", "+", "a\nb", "a\x00", "\ud800",
-           "table", "Network", "x" * 500, "table2", "a\\b", "%20", "str:x", "NaN", "A", "a", "a_2", "x5"]
+           "table", "Network", "x" * 500, "table2", "a\\b", "%20", "str:x", "NaN", "A", "a",
+           "a_2", "x5"]
 
 
 def test_awkward_names_come_back():
