@@ -38,6 +38,8 @@ def run_r(job: dict, limit: float | None = None) -> dict:
 
 def _run(command: list[str], threads: int, limit: float | None) -> dict:
     environment = dict(os.environ, PYTHONHASHSEED="0", **dict.fromkeys(_THREADS, str(threads)))
+    # An installed package is compiled once; without this, one from a checkout would be every time.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     if shutil.which("taskset"):
         processors = sorted(os.sched_getaffinity(0))[-threads:]
         command = ["taskset", "--cpu-list", ",".join(map(str, processors)), *command]

@@ -16,6 +16,7 @@ from skbn.special import log_of, log_rising_factorial
 LOWEST, HIGHEST = 1e-6, 1e8
 _GRID = 127
 _ASYMPTOTIC_FROM = 32.0
+_BLOCK = 2**18
 
 
 class Optimum(NamedTuple):
@@ -73,13 +74,18 @@ class EssLikelihood:
 
     def slope(self, log_ess: float) -> float:
         """Derivative of the value with respect to ln ess; exactly 0 where it is only rounding."""
-        alphas = np.exp(log_ess - self._log_states)
-        parts = -self._multiplicities * _shortfall(self._counts, alphas)
-        below = alphas < _ASYMPTOTIC_FROM
-        noise = 1e-12 * np.abs(parts).sum()
-        noise += 1e-14 * np.abs(self._multiplicities * self._counts)[below].sum()
-        total = math.fsum(parts)
-        return 0.0 if abs(total) <= noise else total
+        return float(self.slopes(np.array([log_ess]))[0])
+
+    def slopes(self, log_ess: np.ndarray) -> np.ndarray:
+        """`slope` at several places."""
+        alphas = np.exp(log_ess[:, None] - self._log_states)
+        counts = np.broadcast_to(self._counts, alphas.shape)
+        parts = -self._multiplicities * _shortfall(counts, alphas)
+        weights = np.abs(self._multiplicities * self._counts)
+        noise = 1e-12 * np.abs(parts).sum(axis=1)
+        noise += 1e-14 * ((alphas < _ASYMPTOTIC_FROM) @ weights)
+        totals = np.array([math.fsum(part) for part in parts.tolist()])
+        return np.where(np.abs(totals) <= noise, 0.0, totals)
 
     def maximise(self) -> Optimum:
         """The best equivalent sample size between 1e-6 and 1e8, to better than 1e-6 relative.
@@ -88,7 +94,12 @@ class EssLikelihood:
         slope; the highest of these and of the bounds wins.
         """
         grid = np.linspace(math.log(LOWEST), math.log(HIGHEST), _GRID)
-        slopes = [(u, slope) for u in grid if (slope := self.slope(u))]
+        # Places at a time, so that the memory stays a small multiple of the counts'.
+        step = max(1, _BLOCK // len(self._counts))
+        slopes = np.concatenate([
+            self.slopes(grid[start : start + step]) for start in range(0, _GRID, step)
+        ])
+        slopes = [(u, slope) for u, slope in zip(grid, slopes, strict=True) if slope]
         if not slopes:
             return Optimum(math.nan, "flat")
         found = [

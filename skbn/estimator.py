@@ -6,18 +6,20 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
+from sklearn.callback import CallbackSupportMixin
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbn.climbing import SearchResult
-from skbn.columns import apply_column
+from skbn.columns import apply_with_gaps
 from skbn.constraints import Constraints
 from skbn.coordinate_ascent import Ascent
-from skbn.encoding import Table, apply_categories, open_table
+from skbn.encoding import Table, apply_categories_with_gaps, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.learning import Learning
 from skbn.network import BayesianNetwork
+from skbn.progress import FitProgress
 from skbn.reading import Reading, append_variable, check_weights, open_target, read_table
 from skbn.scores import SCORES, as_score
 from skbn.search import SEARCHES, ExactSearch, as_search, draw_seeds
@@ -33,7 +35,7 @@ class HistoryStep(NamedTuple):
     score: float
 
 
-class BayesNetStructureEstimator(BaseEstimator):
+class BayesNetStructureEstimator(CallbackSupportMixin, BaseEstimator):
     """Learn the structure and the parameters of a Bayesian network from a table of categories.
 
     Parameters
@@ -73,13 +75,21 @@ class BayesNetStructureEstimator(BaseEstimator):
     categories : "auto", list or dict, default="auto"
         The levels of the columns: read from the table, or given as one list per column, or as a
         dictionary from column name to list. A categorical dtype keeps its declared levels.
+    handle_missing : {"error", "category"}, default="error"
+        What missing cells (NaN, None, NA, null) are at fit: refused, or a level of their column,
+        its last, which `categories_` and `sample` show as a missing value. At prediction missing
+        cells are summed out, but in a column that has this level they are of it.
+    handle_unknown : {"error", "missing"}, default="error"
+        What values that `fit` did not know are at prediction: refused, or as if the cell were
+        missing. So is an unknown y. A column all of another type, such as text where there were
+        numbers, is refused all the same.
     n_jobs : int, default=None
         Number of threads for the restarts, or for an exact search.
     random_state : int, RandomState instance or None, default=None
         Decides ties and random graphs. Ties are common: a first edge scores the same in both
         directions. Pass a number for the same graph every time.
     verbose : int, default=0
-        1 prints a line per run.
+        1 prints a line per run, and for an exact search one every 10 %; 2 prints the moves too.
 
     Attributes
     ----------
@@ -105,6 +115,8 @@ class BayesNetStructureEstimator(BaseEstimator):
     restart_scores_ : ndarray of shape (n_restarts + 1,)
         Final score of every run, the one from `init` first.
     restart_histories_ : list of list of HistoryStep
+    restart_edges_ : list of list of (parent, child) names
+        The graph of every run.
     n_evaluations_ : int
         How many families were counted, by this process: workers of other processes count their
         own, and threads that ask for the same at once may count it twice.
@@ -150,6 +162,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         "max_iter": [Interval(Integral, 0, None, closed="left"), None],
         "parameter_ess": [Interval(Real, 0, None, closed="neither"), None],
         "categories": [StrOptions({"auto"}), list, tuple, dict],
+        "handle_missing": [StrOptions({"error", "category"})],
+        "handle_unknown": [StrOptions({"error", "missing"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -171,6 +185,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         max_iter=None,
         parameter_ess=None,
         categories="auto",
+        handle_missing="error",
+        handle_unknown="error",
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -188,6 +204,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         self.max_iter = max_iter
         self.parameter_ess = parameter_ess
         self.categories = categories
+        self.handle_missing = handle_missing
+        self.handle_unknown = handle_unknown
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -200,6 +218,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Categories: integers, integer-valued floats, bools, strings, or a categorical dtype.
+            Missing cells only with ``handle_missing="category"``.
         y : array-like of shape (n_samples,), default=None
             Joins the network as its last variable, named as the Series is, else "y".
         sample_weight : array-like of shape (n_samples,), default=None
@@ -209,9 +228,18 @@ class BayesNetStructureEstimator(BaseEstimator):
         -------
         self
         """
-        table, y, reading = self._read(X, y, sample_weight)
+        table, target, reading = self._read(X, y, sample_weight)
         learning = self._prepare(reading)
-        return self._keep(table, y, reading, learning, learning.learn(self.ess))
+        told = {"estimator": self, "X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
+        # How many searches an ascent takes is not known ahead.
+        context = self._init_callback_context(
+            max_subtasks=None if isinstance(self.ess, str) else 1
+        ).call_on_fit_task_begin(**told)
+        if self.verbose or getattr(self, "_skl_callbacks", None):
+            learning.progress = FitProgress(self, context, reading.labels, self.verbose)
+        self._keep(table, target, reading, learning, learning.learn(self.ess))
+        context.call_on_fit_task_end(**told, reconstruction_attributes={})
+        return self
 
     def score_samples(self, X, y=None):
         """Log-probability of every row, in nats.
@@ -219,18 +247,27 @@ class BayesNetStructureEstimator(BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
+            Missing cells are summed out.
         y : array-like of shape (n_samples,), default=None
             Given: ln p(x, y). Left out of a network that was fitted with y: ln p(x), y summed
-            out.
+            out, as it is in the rows where y is missing.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            Where summing out takes a table of more than 2**25 entries: so many columns that
+            depend on each other are missing at once.
         """
-        codes = self._read_codes(X, y)
+        codes, missing = self._read_codes(X, y)
         if self._y_template is not None and y is None:
-            return self.network_.marginal_log_prob_codes(codes, len(codes) - 1)
-        return self.network_.log_prob_codes(codes)
+            if missing is None:
+                return self.network_.marginal_log_prob_codes(codes, len(codes) - 1)
+            missing[-1] = True
+        return self.network_.log_prob_codes(codes, missing)
 
     def score(self, X, y=None, sample_weight=None):
         """Mean log-probability of the rows, in nats: minus the log-loss of the joint model.
@@ -253,19 +290,35 @@ class BayesNetStructureEstimator(BaseEstimator):
     def predict_proba(self, X):
         """Probabilities of the states of y, or of every column given all others.
 
+        Missing cells are summed out: what is given is what the row has.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or list of ndarray
             P(y | x) if the network was fitted with y. Otherwise one array of shape (n_samples,
             n_states) per column, P(column | the other columns).
         """
-        codes = self._read_codes(X)
+        codes, missing = self._read_codes(X)
         if self._y_template is not None:
-            return self.network_.conditional_codes(codes, len(codes) - 1)
-        return [self.network_.conditional_codes(codes, column) for column in range(len(codes))]
+            return self.network_.conditional_codes(codes, len(codes) - 1, missing)
+        return [
+            self.network_.conditional_codes(codes, column, missing)
+            for column in range(len(codes))
+        ]
 
     def predict(self, X):
         """The most probable class, or every column's most probable state given all others.
+
+        Each column for itself; ``network_.most_probable`` completes the gaps of a row together.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Missing cells are summed out.
 
         Returns
         -------
@@ -309,7 +362,14 @@ class BayesNetStructureEstimator(BaseEstimator):
         tags = super().__sklearn_tags__()
         # As scikit-learn's encoders: text is read, but `string` would promise that any object is.
         tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self.handle_missing == "category"
         return tags
+
+    def _html_repr(self):
+        """What notebooks show: scikit-learn's diagram, and the network once there is one."""
+        diagram = super()._html_repr()
+        network = getattr(self, "network_", None)
+        return diagram if network is None else diagram + network._repr_html_()
 
     def _open(self, X, *, reset: bool) -> Table:
         """The table, with names and number of columns checked against `fit` unless `reset`."""
@@ -338,7 +398,14 @@ class BayesNetStructureEstimator(BaseEstimator):
         """The table and y as they came, and what they were read into."""
         table = self._open(X, reset=True)
         y = self._check_y(y, table)
-        return table, y, read_table(table, y, sample_weight, self.categories)
+        reading = read_table(
+            table, y, sample_weight, self.categories, self.handle_missing, self._y_missing()
+        )
+        return table, y, reading
+
+    def _y_missing(self) -> str | None:
+        """What missing cells of y are at fit, if not the same as those of X."""
+        return None
 
     def _prepare(self, reading: Reading) -> Learning:
         """The search that the parameters describe."""
@@ -367,7 +434,6 @@ class BayesNetStructureEstimator(BaseEstimator):
             seeds=draw_seeds(check_random_state(self.random_state), self.n_restarts),
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
-            report=_print_run if self.verbose else None,
         )
 
     def _keep(self, table: Table, y, reading: Reading, learning: Learning, found: Ascent):
@@ -375,9 +441,8 @@ class BayesNetStructureEstimator(BaseEstimator):
         labels, categories = reading.labels, reading.categories
         runs, best = found.runs, found.runs.best
         parameter_ess = found.ess if self.parameter_ess is None else float(self.parameter_ess)
-        self.network_ = BayesianNetwork.from_data(
-            reading.data, best.parents, parameter_ess, labels=labels, categories=categories
-        )
+        tables = learning.tables(best.parents, parameter_ess)
+        self.network_ = BayesianNetwork(labels, categories, tables)
         self.ess_ = found.ess
         self.ess_history_ = found.history
         self.categories_ = categories
@@ -390,6 +455,7 @@ class BayesNetStructureEstimator(BaseEstimator):
         )
         self.restart_scores_ = np.array([run.score for run in runs.runs])
         self.restart_histories_ = [_named_history(run, labels) for run in runs.runs]
+        self.restart_edges_ = [_named_edges(run, labels) for run in runs.runs]
         self.history_ = _named_history(best, labels)
         self.n_iter_ = best.n_iter
         self.n_evaluations_ = learning.n_evaluations
@@ -433,21 +499,32 @@ class BayesNetStructureEstimator(BaseEstimator):
                     f"Leave {name} at {default}, or choose another search."
                 )
 
-    def _read_codes(self, X, y=None) -> np.ndarray:
-        """Codes (n_variables, n_samples) of a table to predict; y is 0 where it is not given."""
+    def _read_codes(self, X, y=None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Codes (n_variables, n_samples) of a table to predict, and where cells are missing.
+
+        None is missing where all are there. If y is not given it is 0, and not called missing.
+        """
         check_is_fitted(self, "network_")
         if y is not None and self._y_template is None:
             raise ValueError("y came to a network that was fitted without y. Fit it with y.")
         table = self._open(X, reset=False)
-        codes = apply_categories(table, table.names, self.categories_[: table.shape[1]])
-        if self._y_template is None:
-            return codes
-        if y is None:
-            return append_variable(codes, np.zeros(table.shape[0], dtype=np.uint8))
-        y = self._check_y(y, table)
-        return append_variable(
-            codes, apply_column(y, self.network_.labels[-1], self.categories_[-1])
+        codes, missing = apply_categories_with_gaps(
+            table, table.names, self.categories_[: table.shape[1]], self.handle_unknown
         )
+        if self._y_template is None:
+            return codes, missing
+        y_codes, y_gaps = np.zeros(table.shape[0], dtype=np.uint8), None
+        if y is not None:
+            y_codes, y_gaps = apply_with_gaps(
+                self._check_y(y, table),
+                self.network_.labels[-1],
+                self.categories_[-1],
+                self.handle_unknown,
+            )
+        if missing is not None or y_gaps is not None:
+            here = np.zeros(codes.shape, dtype=bool) if missing is None else missing
+            missing = np.vstack([here, np.zeros(len(y_codes), bool) if y_gaps is None else y_gaps])
+        return append_variable(codes, y_codes), missing
 
 
 def _named_history(run: SearchResult, labels: list[Hashable]) -> list[HistoryStep]:
@@ -457,10 +534,13 @@ def _named_history(run: SearchResult, labels: list[Hashable]) -> list[HistorySte
     ]
 
 
+def _named_edges(run: SearchResult, labels: list[Hashable]) -> list[tuple[Hashable, Hashable]]:
+    return [
+        (labels[parent], labels[child])
+        for child, parents in enumerate(run.parents)
+        for parent in parents
+    ]
+
+
 def _few(labels: list[Hashable]) -> str:
     return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")
-
-
-def _print_run(ess: float, number: int, run: SearchResult) -> None:
-    unit = "moves" if run.n_rounds is None else "rounds"
-    print(f"ess {ess:.4g}, run {number}: score {run.score:.4f} after {run.n_iter} {unit}")

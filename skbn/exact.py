@@ -1,20 +1,23 @@
 """Exact search: the best network over all directed acyclic graphs."""
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from joblib import effective_n_jobs
 
 from skbn._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
+from skbn.counts import count_family
 from skbn.data import CategoricalData
 from skbn.graph_prior import EdgePenalty, LogPrior
 from skbn.local_scores import LocalScores
+from skbn.memory import memory_limit, refuse_if_too_large
 from skbn.parent_sets import ParentRules, as_set, bits
+from skbn.scores import Family, terms_of
 from skbn.signatures import Signatures
 from skbn.subset_scores import SubsetScores, fill_layers
 from skbn.subset_sums import SubsetSums
@@ -37,7 +40,12 @@ _GRID_MEMORY = 2**30
 _CALL_SETS = 2**22
 _CALLS_PER_BLOCK = 64
 _SETTLED_BITS = 6
+# Calls on less than so many pieces, or sets, are hardly worth the making.
+_CALL_PIECES = 4
+_SETTLED_SETS_BITS = 12
 _PADDING = 2**10 + 64
+# One table is often searched several times, for different scores or equivalent sample sizes.
+_COUNTING: WeakKeyDictionary[CategoricalData, SubsetSums] = WeakKeyDictionary()
 
 
 class ExactNetwork(NamedTuple):
@@ -145,19 +153,16 @@ def exact_searches(
         raise ValueError("All scores must be of the same table, and the same but for their ess.")
     n = data.n_variables
     n_tail = _tail(n)
-    limit = _available_memory() if max_memory is None else max_memory
+    limit = memory_limit(max_memory)
     # The rest of the estimate takes its time for very many columns: the least comes first.
     fixed = _search_memory(n, n_tail) + _SIGNATURE_BYTES * Signatures(data.cardinalities.tolist()).n
     _refuse_if_too_large(n, 8 * 2**n + fixed, limit)
     # Variables with few states come first: the counting ends with them.
     order = np.argsort(data.cardinalities, kind="stable").tolist()
     rules = _rules(order, max_parents, allowed, required)
-    ordered = CategoricalData(
-        np.ascontiguousarray(data.codes[order]), data.cardinalities[order], data.weights,
-        data.n_samples,
-    )
-    counting = SubsetSums(ordered)
-    scales = [_scale(one) for one in scores]
+    counting = _counting_of(data, order)
+    ordered = counting.data
+    scales = _scales(scores)
     plans = [
         SubsetScores(
             LocalScores(ordered, one.score, one.ess), counting, rules,
@@ -200,10 +205,36 @@ def exact_searches(
     return networks
 
 
-def _scale(scores: LocalScores) -> float:
-    """What differences between scores are small or large beside."""
-    alone = [scores.local(child, ()) for child in range(scores.data.n_variables)]
-    return math.fsum(abs(value) for value in alone if math.isfinite(value)) or 1.0
+def _counting_of(data: CategoricalData, order: list[int]) -> SubsetSums:
+    """The counts of a table with its columns in this order; the same object for the same table."""
+    counting = _COUNTING.get(data)
+    if counting is None:
+        counting = SubsetSums(CategoricalData(
+            np.ascontiguousarray(data.codes[order]), data.cardinalities[order], data.weights,
+            data.n_samples,
+        ))
+        _COUNTING[data] = counting
+    return counting
+
+
+def _scales(scores: Sequence[LocalScores]) -> list[float]:
+    """What differences between scores are small or large beside: the empty network's score."""
+    data = scores[0].data
+    alone = [
+        (int(r), *count_family(data, child, ())) for child, r in enumerate(data.cardinalities)
+    ]
+    scales = []
+    for one in scores:
+        values = []
+        for r, cells, total in alone:
+            family = Family(r, 1, 0, data.n_variables, data.n_samples, one.ess, 1)
+            values.append(
+                float(np.sum(terms_of(one.score.cell_terms, cells, family)))
+                - float(np.sum(terms_of(one.score.parent_terms, total, family)))
+                + one.score.constant(family)
+            )
+        scales.append(math.fsum(abs(value) for value in values if math.isfinite(value)) or 1.0)
+    return scales
 
 
 def _at_once(subsets: SubsetScores, n_scores: int, n_threads: int, room: float) -> int:
@@ -270,34 +301,10 @@ def _search_memory(n: int, n_tail: int) -> int:
 
 
 def _refuse_if_too_large(n: int, needed: int, limit: float) -> None:
-    if needed > limit:
-        # Whole numbers: the bytes for very many columns are beyond every float.
-        raise MemoryError(
-            f"An exact search over {n} variables takes about {_readable(needed)}, more than the "
-            f"limit of {_readable(limit)}. "
-            "Use fewer columns, or another search, such as 'greedy' or 'order'."
-        )
-
-
-def _readable(n_bytes: int | float) -> str:
-    whole = int(n_bytes)
-    if whole < 10**15:
-        return f"{whole} bytes ({whole / 1e9:.3g} GB)"
-    return f"1e{len(str(whole)) - 1} bytes"
-
-
-def _available_memory() -> float:
-    """Bytes of physical memory that are free or can be freed; infinite if nobody knows."""
-    try:
-        with open("/proc/meminfo") as lines:
-            available = next(line for line in lines if line.startswith("MemAvailable:"))
-        return 1024.0 * int(available.split()[1])
-    except (OSError, StopIteration):
-        pass
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf
+    refuse_if_too_large(
+        needed, limit, f"An exact search over {n} variables takes",
+        "Use fewer columns, or another search, such as 'greedy' or 'order'.",
+    )
 
 
 def _best_parents_of_all(
@@ -323,9 +330,10 @@ def _best_sinks(
 
     plus, minus = (np.array(rows, dtype=np.int32) for rows in (subsets.plus, subsets.minus))
     allowed, required = (np.array(sets, dtype=np.int64) for sets in (rules.allowed, rules.required))
-    edges = np.linspace(0, n_pieces(n_tail), _CALLS_PER_BLOCK + 1, dtype=np.int64).tolist()
+    n_calls = max(1, min(_CALLS_PER_BLOCK, n_pieces(n_tail) // _CALL_PIECES))
+    edges = np.linspace(0, n_pieces(n_tail), n_calls + 1, dtype=np.int64).tolist()
     # Pieces in which the sets of the settled ones grow: by the number of members they share.
-    n_bits = max(0, n_tail - _SETTLED_BITS)
+    n_bits = max(n_tail - _SETTLED_BITS, min(n_tail, _SETTLED_SETS_BITS))
     layers = [
         [piece for piece in range(2 ** (n_tail - n_bits)) if piece.bit_count() == size]
         for size in range(n_tail - n_bits + 1)

@@ -1,6 +1,6 @@
 """What an estimator learns from encoded data: a graph, and the ESS if it is to be chosen too."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -9,8 +9,10 @@ from skbn.coordinate_ascent import Ascent, ascend, fixed_graph_ess
 from skbn.data import CategoricalData
 from skbn.graph_prior import LogPrior
 from skbn.local_scores import LocalScores
+from skbn.parameters import ConditionalTable, count_table, table_of_counts
+from skbn.progress import FitProgress
 from skbn.scores import SCORES, Score
-from skbn.search import Search, SearchResult, SearchRuns, run_search, run_search_grid
+from skbn.search import Search, SearchRuns, run_search, run_search_grid
 
 # Bytes that the local scores of one ESS of a grid may remember: they are held all at once.
 _GRID_MEMORY = 2**21
@@ -34,8 +36,8 @@ class Learning:
         One per run: the first from `init`, the others from random graphs.
     max_iter, n_jobs
         As in the estimator.
-    report : callable or None
-        Called with the ESS, the number and the result of every run.
+    progress : FitProgress or None
+        Told of every search and its runs.
     n_evaluations : int
         Families counted so far.
     """
@@ -50,9 +52,10 @@ class Learning:
     seeds: list[int]
     max_iter: int | None = None
     n_jobs: int | None = None
-    report: Callable[[float, int, SearchResult], None] | None = None
+    progress: FitProgress | None = None
     n_evaluations: int = 0
     _found: dict[tuple[int, float | None], SearchRuns] = field(default_factory=dict)
+    _counted: dict[tuple[int, tuple[int, ...]], tuple] = field(default_factory=dict)
 
     def expect(self, ess_values: Sequence[float]) -> None:
         """Search for several equivalent sample sizes at once if the search can."""
@@ -75,7 +78,8 @@ class Learning:
         if key in self._found:
             return self._found[key]
         scores = LocalScores(self.data, score, ess, self.log_prior)
-        runs = run_search(
+        run = partial(
+            run_search,
             self.search,
             scores,
             self.constraints,
@@ -84,8 +88,13 @@ class Learning:
             self.seeds,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
-            report=None if self.report is None else partial(self.report, ess),
         )
+        if self.progress is None:
+            runs = run()
+        else:
+            has_parts = getattr(self.search, "tells_progress", False)
+            with self.progress.search(ess, len(self.seeds), has_parts) as of_search:
+                runs = run(progress=of_search.runs)
         self.n_evaluations += scores.n_evaluations
         self._found[key] = runs
         return runs
@@ -93,6 +102,16 @@ class Learning:
     def score_of(self, parents: Sequence[Sequence[int]], ess: float) -> float:
         """The score of one graph, log prior included."""
         return LocalScores(self.data, self.score, ess, self.log_prior).total(parents)
+
+    def tables(self, parents: Sequence[Sequence[int]], ess: float) -> list[ConditionalTable]:
+        """The parameters of one graph, Equation 3; families are counted once for all `ess`."""
+        tables = []
+        for child, given in enumerate(parents):
+            key = child, tuple(given)
+            if key not in self._counted:
+                self._counted[key] = count_table(self.data, child, given)
+            tables.append(table_of_counts(self.data, child, given, *self._counted[key], ess))
+        return tables
 
     def learn(self, ess: float | str) -> Ascent:
         """The graph for a given ESS, or the graph and the ESS that a policy chooses."""

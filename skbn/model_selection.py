@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.metrics import get_scorer_names
+from sklearn.metrics._scorer import _PassthroughScorer
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _score, _warn_or_raise_about_fit_failures
@@ -18,9 +19,12 @@ from sklearn.utils import indexable
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import _check_method_params
+from sklearn.utils.validation import _check_method_params, _num_samples
 
+from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.local_scores import LocalScores
+from skbn.marginal_likelihood import log_marginal_likelihoods
 
 # The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
 _POLICIES = {"analytic": "analytic", "map": "marginal_likelihood"}
@@ -57,7 +61,10 @@ class ESSSearchCV(BaseSearchCV):
     error_score : "raise" or float, default=nan
         Score of a fit that fails, with a warning; "raise" raises its error.
     verbose : int, default=0
-        1 prints a line per fold.
+        1 prints a line when a fold is done, and one per ESS at the end.
+    all_graphs : bool, default=False
+        Report the marginal likelihood of the whole table, summed exactly over all graphs, for
+        every value of the grid. For up to about 20 columns; see `skbn.edge_posteriors`.
 
     Attributes
     ----------
@@ -77,6 +84,10 @@ class ESSSearchCV(BaseSearchCV):
         Scores on the test parts with these.
     analytic_score_, map_score_ : float
         Their means.
+    log_marginal_likelihood_ : ndarray of shape (n_values,)
+        ln p(data | ess) summed over all graphs; only with ``all_graphs=True``.
+    all_graphs_ess_ : float
+        The value of the grid where it is highest.
     n_splits_, scorer_, refit_time_, multimetric_
         As in `GridSearchCV`.
 
@@ -113,6 +124,7 @@ class ESSSearchCV(BaseSearchCV):
         "n_jobs": [Integral, None],
         "error_score": [StrOptions({"raise"}), Real],
         "verbose": ["verbose"],
+        "all_graphs": ["boolean"],
     }
     # What BaseSearchCV's own methods read beside the parameters.
     pre_dispatch = "2*n_jobs"
@@ -130,6 +142,7 @@ class ESSSearchCV(BaseSearchCV):
         n_jobs=None,
         error_score=np.nan,
         verbose=0,
+        all_graphs=False,
     ):
         self.estimator = estimator
         self.ess = ess
@@ -140,6 +153,7 @@ class ESSSearchCV(BaseSearchCV):
         self.n_jobs = n_jobs
         self.error_score = error_score
         self.verbose = verbose
+        self.all_graphs = all_graphs
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, **params):
@@ -162,22 +176,33 @@ class ESSSearchCV(BaseSearchCV):
         scorer, _ = self._get_scorers()
         X, y = indexable(X, y)
         routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
+        told = {"estimator": self, "X": X, "y": y, "metadata": params or None}
+        context = self._init_callback_context(
+            max_subtasks=2 + bool(self.refit)
+        ).call_on_fit_task_begin(**told)
         cv = check_cv(self.cv, y, classifier=is_classifier(self.estimator))
         folds = list(cv.split(X, y, **routed.splitter.split))
         if not folds:
             raise ValueError("cv gave no folds. Pass a number of folds or a splitter.")
         self.n_splits_ = len(folds)
         estimator = self._with_graph(clone(self.estimator))
+        candidates = [*grid, *_POLICIES.values()]
+        of_folds = context.subcontext("folds", None, len(folds), False)
+        of_folds.call_on_fit_task_begin(**told)
+        # Made ahead of the folds, which may be judged by other processes.
+        tasks = [
+            _tasks(of_folds.subcontext("fold", number, len(candidates), False), candidates)
+            for number in range(len(folds))
+        ]
         judged = Parallel(n_jobs=self.n_jobs)(
             delayed(_judge_fold)(
                 estimator, X, y, train, test, routed.estimator.fit, routed.scorer.score, scorer,
-                grid, list(_POLICIES.values()), self.error_score,
+                grid, list(_POLICIES.values()), self.error_score, self, of_fold,
+                f"fold {number}" if self.verbose else None,
             )
-            for train, test in folds
+            for number, ((train, test), of_fold) in enumerate(zip(folds, tasks, strict=True))
         )
-        if self.verbose:
-            for number, fold in enumerate(judged):
-                print(f"fold {number}: {[round(fit['test_scores'], 4) for fit in fold]}")
+        of_folds.call_on_fit_task_end(**told)
 
         by_candidate = list(zip(*judged, strict=True))
         of_grid = [fit for candidate in by_candidate[: len(grid)] for fit in candidate]
@@ -186,12 +211,27 @@ class ESSSearchCV(BaseSearchCV):
         self.cv_results_ = self._format_results([{name: ess} for ess in grid], len(folds), of_grid)
         self.multimetric_ = False
         self.scorer_ = scorer
+        of_whole = context.subcontext("whole table", max_subtasks=len(_POLICIES))
+        of_whole.call_on_fit_task_begin(**told)
+        fit_whole = _fitter(estimator, X, y, np.arange(_num_samples(X)), routed.estimator.fit, [])
         for (policy, ess), fits in zip(
             _POLICIES.items(), by_candidate[len(grid) :], strict=True
         ):
             self._keep_policy(policy, fits)
-            whole = _fit(_set_ess(clone(estimator), ess), X, y, routed.estimator.fit)
-            setattr(self, f"{policy}_ess_", _final(whole).ess_)
+            task = of_whole.subcontext(ess).call_on_fit_task_begin(**told)
+            setattr(self, f"{policy}_ess_", _final(fit_whole(ess)).ess_)
+            task.call_on_fit_task_end(**told)
+        of_whole.call_on_fit_task_end(**told)
+        if self.verbose:
+            self._print_scores(grid)
+
+        for name_of_sum in ("log_marginal_likelihood_", "all_graphs_ess_"):
+            if hasattr(self, name_of_sum):
+                delattr(self, name_of_sum)
+        if self.all_graphs:
+            sums = _sums_over_graphs(estimator, X, y, routed.estimator.fit, grid)
+            self.log_marginal_likelihood_ = sums
+            self.all_graphs_ess_ = grid[int(np.argmax(sums))]
 
         choice = "cv" if self.refit is True else self.refit
         if choice in (False, "cv"):
@@ -204,13 +244,17 @@ class ESSSearchCV(BaseSearchCV):
             self.best_score_ = getattr(self, f"{choice}_score_")
             self.best_params_ = {name: getattr(self, f"{choice}_ess_")}
         if choice:
-            started = time.perf_counter()
-            self.best_estimator_ = _fit(
-                _set_ess(clone(estimator), self.best_params_[name]), X, y, routed.estimator.fit
-            )
-            self.refit_time_ = time.perf_counter() - started
+            self.best_estimator_ = _set_ess(clone(estimator), self.best_params_[name])
+            task = context.subcontext("refit")
+            with task.propagate_callback_context(self.best_estimator_):
+                task.call_on_fit_task_begin(**told)
+                started = time.perf_counter()
+                _fit(self.best_estimator_, X, y, routed.estimator.fit)
+                self.refit_time_ = time.perf_counter() - started
+            task.call_on_fit_task_end(**told)
             if hasattr(self.best_estimator_, "feature_names_in_"):
                 self.feature_names_in_ = self.best_estimator_.feature_names_in_
+        context.call_on_fit_task_end(**told, reconstruction_attributes={})
         return self
 
     def _check_grid(self) -> list:
@@ -234,6 +278,15 @@ class ESSSearchCV(BaseSearchCV):
         fixed = {"init": graph, "search": "greedy", "max_iter": 0, "n_restarts": 0}
         prefix = _prefix(estimator)
         return estimator.set_params(**{prefix + name: value for name, value in fixed.items()})
+
+    def _print_scores(self, grid: list) -> None:
+        means = self.cv_results_["mean_test_score"].tolist()
+        rows = [(f"{ess:.4g}", mean) for ess, mean in zip(grid, means, strict=True)]
+        for policy, ess in _POLICIES.items():
+            chosen = getattr(self, f"{policy}_ess_")
+            rows.append((f"{chosen:.4g} ({ess})", getattr(self, f"{policy}_score_")))
+        for ess, mean in rows:
+            print(f"ess {ess}: mean test score {mean:.4f}")
 
     def _keep_policy(self, policy: str, fits) -> None:
         scores = np.array([fit["test_scores"] for fit in fits], dtype=np.float64)
@@ -279,13 +332,24 @@ def _fit(estimator, X, y, fit_params):
     return estimator.fit(X, **fit_params) if y is None else estimator.fit(X, y, **fit_params)
 
 
+def _tasks(context, candidates: list) -> list:
+    """The task of a fold, then those of the candidates."""
+    names = [ess if isinstance(ess, str) else f"ess={ess:.4g}" for ess in candidates]
+    return [context, *(context.subcontext(name, k) for k, name in enumerate(names))]
+
+
 def _judge_fold(
-    estimator, X, y, train, test, fit_params, score_params, scorer, grid, policies, error_score
+    estimator, X, y, train, test, fit_params, score_params, scorer, grid, policies, error_score,
+    caller, tasks, title,
 ) -> list[dict[str, Any]]:
     """Fit every ESS on the training part and score it on the test part.
 
+    The callbacks of `caller` are told of the `tasks`; a line is printed if there is a title.
     Returns one dictionary per ESS, as scikit-learn's own search collects them, and the ESS used.
     """
+    told = {"estimator": caller, "X": X, "y": y}
+    of_fold, *of_candidates = tasks
+    of_fold.call_on_fit_task_begin(**told)
     X_test, y_test = _safe_split(estimator, X, y, test, train)
     score_params = _check_method_params(X, params=score_params, indices=test)
     fit, failure, started = None, None, time.perf_counter()
@@ -295,8 +359,12 @@ def _judge_fold(
         if error_score == "raise":
             raise
         failure = traceback.format_exc()
+    if isinstance(scorer, _PassthroughScorer) and not isinstance(estimator, Pipeline):
+        # Our own methods take a table that is open, and read it once for all values.
+        X_test = open_table(X_test)
     results = []
-    for ess in [*grid, *policies]:
+    for ess, task in zip([*grid, *policies], of_candidates, strict=True):
+        task.call_on_fit_task_begin(**told)
         result = {
             "fit_error": failure, "ess": np.nan, "score_time": 0.0, "test_scores": error_score
         }
@@ -321,7 +389,11 @@ def _judge_fold(
                     f"{', '.join(map(repr, result['test_scores']))}. Choose one of them."
                 )
         results.append(result)
+        task.call_on_fit_task_end(**told)
         started = time.perf_counter()
+    of_fold.call_on_fit_task_end(**told)
+    if title is not None:
+        print(f"{title}: {[round(result['test_scores'], 4) for result in results]}")
     return results
 
 
@@ -355,3 +427,18 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
         return copy.copy(pipeline).set_params(**{name: fitted})
 
     return fit
+
+
+def _sums_over_graphs(estimator, X, y, fit_params, grid) -> np.ndarray:
+    """ln p(data | ess) summed over all graphs, of the table that reaches the final estimator."""
+    final = _final(estimator)
+    received = X, y, fit_params.get("sample_weight")
+    if isinstance(estimator, Pipeline):
+        pipeline = clone(estimator).set_params(**{estimator.steps[-1][0]: _Recorder(final)})
+        received = _fit(pipeline, X, y, fit_params)[-1].received_
+    reader = clone(final)
+    learning = reader._prepare(reader._read(*received)[2])
+    scores = [
+        LocalScores(learning.data, learning.score, ess, learning.log_prior) for ess in grid
+    ]
+    return log_marginal_likelihoods(scores, learning.constraints, n_jobs=final.n_jobs)

@@ -24,6 +24,7 @@ from skbn.given_graph import read_graph
 from skbn.graph import DAG
 from skbn.local_scores import LocalScores
 from skbn.order import search_orders
+from skbn.progress import RunProgress
 from skbn.scores import BIC
 from skbn.starts import empty_start, full_start, random_start, tree_start
 
@@ -126,6 +127,11 @@ class ExactSearch(BaseEstimator):
     verbose : int, default=0
         1 prints how much is done, every 10 %.
 
+    Attributes
+    ----------
+    tells_progress : bool
+        That `search` takes ``progress``, a function of the fraction that is done.
+
     References
     ----------
     T. Silander, P. Myllymaki. A Simple Approach for Finding the Globally Optimal Bayesian Network
@@ -137,22 +143,25 @@ class ExactSearch(BaseEstimator):
         "n_jobs": [Integral, None],
         "verbose": ["verbose"],
     }
+    tells_progress: ClassVar[bool] = True
 
     def __init__(self, max_memory=None, n_jobs=None, verbose=0):
         self.max_memory = max_memory
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def search(self, scores, start, constraints, rng, max_iter=None):
-        (result,) = self.search_grid([scores], constraints)
+    def search(self, scores, start, constraints, rng, max_iter=None, progress=None):
+        (result,) = self.search_grid([scores], constraints, progress)
         return replace(result, start_score=scores.total(start.all_parents()))
 
-    def search_grid(self, scores, constraints):
+    def search_grid(self, scores, constraints, progress=None):
         """One result for each of `scores`, which differ in nothing but their ess.
 
         All sets of variables are counted once for the whole grid. There is no start.
         """
         self._validate_params()
+        told = [_Progress()] if self.verbose else []
+        told += [] if progress is None else [progress]
         networks = exact_searches(
             scores,
             max_parents=constraints.max_parents,
@@ -160,7 +169,7 @@ class ExactSearch(BaseEstimator):
             required=constraints.required,
             max_memory=self.max_memory,
             n_jobs=self.n_jobs,
-            progress=_Progress() if self.verbose else None,
+            progress=partial(_tell, told) if told else None,
         )
         return [
             SearchResult(found.parents, found.score, found.score, n_rounds=1) for found in networks
@@ -178,6 +187,11 @@ class _Progress:
         if tenths > self._printed:
             self._printed = tenths
             print(f"exact search: {10 * tenths} % done")
+
+
+def _tell(functions: list[Callable[[float], None]], fraction: float) -> None:
+    for function in functions:
+        function(fraction)
 
 
 SEARCHES: dict[str, Search] = {
@@ -235,26 +249,28 @@ def run_search(
     *,
     max_iter: int | None = None,
     n_jobs: int | None = None,
-    report: Callable[[int, SearchResult], None] | None = None,
+    progress: Sequence[RunProgress] | None = None,
 ) -> SearchRuns:
     """Search from the initial graph, then from random graphs, one run for each of `seeds`.
 
     Each run has a random generator of its own, so that the runs do not depend on each other, on
     `n_jobs` or on the backend. Runs in threads share what they have counted. Constant columns get
-    no edges but those required or given by `init`.
+    no edges but those required or given by `init`. Where the end of a run (one of `progress`) asks
+    to stop, runs that have not begun are left out, unless they are in other processes.
     """
     # Edges at a column of one state change no score, so nothing else would keep a search off them.
     given, constraints = constraints, constraints.isolating(scores.data.cardinalities == 1)
 
     run = partial(
-        _run, search, scores, given, constraints, init, labels, seeds, max_iter, report
+        _run, search, scores, given, constraints, init, labels, seeds, max_iter, [],
     )
+    followed = [None] * len(seeds) if progress is None else progress
     if len(seeds) == 1:
-        return SearchRuns([run(0)])
+        return SearchRuns([run(followed[0], 0)])
     runs = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(run)(number) for number in range(len(seeds))
+        delayed(run)(followed[number], number) for number in range(len(seeds))
     )
-    return SearchRuns(runs)
+    return SearchRuns([result for result in runs if result is not None])
 
 
 def _run(
@@ -266,19 +282,27 @@ def _run(
     labels: Sequence[Hashable],
     seeds: Sequence[int],
     max_iter: int | None,
-    report: Callable[[int, SearchResult], None] | None,
+    stops: list[bool],
+    progress: RunProgress | None,
     number: int,
-) -> SearchResult:
+) -> SearchResult | None:
     """One run, a function of its own so that every backend of joblib can send it elsewhere."""
+    if stops:
+        return None
+    if progress is not None:
+        progress.begin()
     rng = np.random.default_rng(seeds[number])
     if number == 0:
         kept = constraints if isinstance(init, str) else given
         start = make_start(init, search, scores, kept, labels, rng, max_iter)
     else:
         start = random_start(constraints, rng)
-    result = search.search(scores, start, constraints, rng, max_iter)
-    if report is not None:
-        report(number, result)
+    told = {}
+    if progress is not None and getattr(search, "tells_progress", False):
+        told["progress"] = progress.advance
+    result = search.search(scores, start, constraints, rng, max_iter, **told)
+    if progress is not None and progress.end(result):
+        stops.append(True)
     return result
 
 

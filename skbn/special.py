@@ -84,9 +84,9 @@ def log_rising_factorial(counts: np.ndarray, log_alpha: float) -> np.ndarray:
     if alpha >= _STIRLING_FROM:
         return _stirling_difference(n, alpha, log_alpha)
     terms = np.asarray(gammaln(n + alpha) + (log_alpha - gammaln(1.0 + alpha)))
-    terms[n == 0] = 0.0
-    few = (n > 0) & (n < 1)
-    if few.any():
+    if n.min(initial=1.0) < 1:
+        terms[n == 0] = 0.0
+        few = (n > 0) & (n < 1)
         terms[few] = _difference_by_recurrence(n[few], alpha, log_alpha)
     return terms
 

@@ -10,13 +10,15 @@ from skbn.counts import count_joint_states
 from skbn.layers import Layer, Terms
 from skbn.local_scores import LocalScores
 from skbn.parent_sets import ParentRules, bits
-from skbn.scores import Family, no_constant
+from skbn.scores import SCORES, Family, no_constant
 from skbn.subset_sums import SubsetSums
 from skbn.workers import CallGroup
 
 # One by one in Python takes tens of microseconds each; beyond this nobody would wait.
 _MAX_ONE_BY_ONE = 2**22
 _BATCH = 256
+# These are known to keep what they promise; any other is probed.
+_OWN_SCORES = frozenset(map(type, SCORES.values()))
 # Rows of numbers a power of two apart would push each other out of the caches.
 _PADDING = 2**6
 
@@ -105,6 +107,7 @@ class SubsetScores:
         if self.is_counted:
             n_layers = n_at_once * len(self.layers)
             needed += self._counting.table_memory(n_layers)
+            needed += self._counting.remembered_memory()
             needed += n_threads * self._counting.memory(n_layers)
         return needed
 
@@ -117,7 +120,7 @@ class SubsetScores:
     def _has_set_terms(self) -> bool:
         """Whether set terms are the cell and parent terms, which a subclass may have changed."""
         score = self._scores.score
-        return all(
+        return type(score) in _OWN_SCORES or all(
             np.allclose(score.set_terms(counts, n_states, family), terms(counts, family),
                         rtol=1e-12, atol=0)
             for counts, family in self._probes()
@@ -130,13 +133,13 @@ class SubsetScores:
     def _has_many_set_terms(self) -> bool:
         """Whether the score has set terms of many sets in one go, and they are the same."""
         score = self._scores.score
-        return hasattr(score, "set_terms_of_many") and all(
+        return hasattr(score, "set_terms_of_many") and (type(score) in _OWN_SCORES or all(
             np.allclose(
                 score.set_terms_of_many(counts, np.zeros(len(counts), dtype=np.int64),
                                         np.array([math.log(family.n_parent_states)]), family),
                 score.set_terms(counts, family.n_parent_states, family), rtol=1e-12, atol=0)
             for counts, family in self._probes()
-        )
+        ))
 
     def _probes(self) -> Iterator[tuple[np.ndarray, Family]]:
         n = self._scores.data.n_variables

@@ -1,9 +1,11 @@
 """Sums over the counts of every set of variables: what an exact search scores networks with."""
 
 import math
+import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,6 +24,18 @@ _CALL_ROWS = 2**24
 _CALL_COUNTS = 2**18
 _CALL_LARGE_COUNTS = 2**20
 _LARGE_TABLE = 4096
+# Counts that are kept for the next sums: a second search of a small table need not count.
+_REMEMBERED = 2**24
+
+
+class _SetCounts(NamedTuple):
+    """Counts of one block of sets, as `count_sets` gives them; large ones in order of the sets."""
+
+    found: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
+    large_sets: np.ndarray
+    large_counts: np.ndarray
 
 
 class SubsetSums:
@@ -45,8 +59,6 @@ class SubsetSums:
         self.data = data
         self.signatures = Signatures(data.cardinalities.tolist())
         self.table_length = min(n_samples + 1, max(16, _TABLE_ENTRIES // self.signatures.n))
-        # Large cells are worth a longer look.
-        self._n_small = min(self.table_length, 32 if n_samples < _LARGE_TABLE else 64)
         # A set has at most so many counts that the tables do not reach, and so many distinct ones
         # that they do: different counts sum to N at most.
         self.max_large = min(data.n_rows, n_samples // self.table_length)
@@ -57,12 +69,21 @@ class SubsetSums:
         if self.max_large:
             smallest = max(1, min(smallest, _CALL_LARGE_COUNTS // self.max_large))
         self.n_tail = min(n, smallest.bit_length() - 1)
+        self._is_prepared = False
+        self._remembered: dict[tuple[int, int], _SetCounts] = {}
+        self._room = _REMEMBERED
+        self._lock = threading.Lock()
 
     def memory(self, n_layers: int) -> int:
         """Bytes that one call takes beside its results, for so many layers."""
         of_rows = 12 * (self.data.n_variables + 1) * self.data.n_rows + 4 * self.table_length
         of_larges = (48 + 8 * min(n_layers, self.layers_at_once())) * self.max_large
         return of_rows + 2**self.n_tail * (8 * self.max_distinct + 16 + of_larges) + 2**17
+
+    def remembered_memory(self) -> int:
+        """Bytes of the counts that are kept for the next sums, at most."""
+        of_set = 8 * self.max_distinct + 16 + 16 * self.max_large
+        return min(_REMEMBERED, 2**self.data.n_variables * of_set)
 
     def layers_at_once(self) -> int:
         """How many layers are summed with one count of the sets."""
@@ -74,7 +95,9 @@ class SubsetSums:
         return (8 * at_once + 1) * self.signatures.n * self.table_length + 2**22
 
     def prepare(self) -> None:
-        """Sort and merge the rows; once, before the first sums."""
+        """Sort and merge the rows, before the first sums; no more than once."""
+        if self._is_prepared:
+            return
         n = self.data.n_variables
         # What counts as a small count: cells of large tables are worth a longer look.
         n_small = 32 if self.data.n_samples < _LARGE_TABLE else 64
@@ -108,6 +131,7 @@ class SubsetSums:
         self._level_starts = np.cumsum([0, *map(len, states)], dtype=np.int64)
         self._keys = np.concatenate(keys)
         self._states, self._nexts = np.concatenate(states), np.concatenate(nexts)
+        self._is_prepared = True
 
     def _states_of(self, variable: int) -> np.ndarray:
         """Codes of one column, numbered anew if most of its states cannot occur."""
@@ -148,6 +172,21 @@ class SubsetSums:
 
     def _fill(self, tables: LayerTables, prefix: int, max_size: int, sums: np.ndarray) -> None:
         size = 2**self.n_tail
+        found, begins, ends, large_sets, large_counts = self._count(prefix, max_size)
+        signatures = self._tail_signatures + np.int32(self._signature_of(prefix))
+        tables.know(found, begins, ends, signatures)
+        large_terms = tables.fixed(large_counts, signatures[large_sets])
+        add_terms(
+            found, begins, ends, large_sets, large_terms, signatures,
+            tables.terms, tables.scales, tables.constants, prefix * size, sums,
+        )
+
+    def _count(self, prefix: int, max_size: int) -> _SetCounts:
+        """The counts of one block of sets, remembered while they are few."""
+        known = self._remembered.get((prefix, max_size))
+        if known is not None:
+            return known
+        size = 2**self.n_tail
         found = np.empty(size * self.max_distinct + 1, dtype=np.int64)
         begins, ends = np.zeros((2, size), dtype=np.int64)
         large_sets, large_counts = np.empty((2, size * self.max_large), dtype=np.int64)
@@ -156,15 +195,15 @@ class SubsetSums:
             self._weights, self.table_length, self._n_small, prefix, self.n_tail, max_size,
             found, begins, ends, large_sets, large_counts,
         )
-        signatures = self._tail_signatures + np.int32(self._signature_of(prefix))
-        tables.know(found, begins, ends, signatures)
         order = np.argsort(large_sets[:n_large], kind="stable")
-        large_sets, large_counts = large_sets[order], large_counts[order]
-        large_terms = tables.fixed(large_counts, signatures[large_sets])
-        add_terms(
-            found, begins, ends, large_sets, large_terms, signatures,
-            tables.terms, tables.scales, tables.constants, prefix * size, sums,
-        )
+        counted = _SetCounts(found, begins, ends, large_sets[order], large_counts[order])
+        used = counted._replace(found=found[: int(ends.max()) + 1])
+        n_bytes = sum(array.nbytes for array in used)
+        with self._lock:
+            if n_bytes <= self._room:
+                self._room -= n_bytes
+                self._remembered[prefix, max_size] = used._replace(found=used.found.copy())
+        return counted
 
     def _signature_of(self, prefix: int) -> int:
         classes = self.signatures.class_of

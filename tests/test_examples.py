@@ -101,3 +101,19 @@ def test_the_code_of_the_readme(tmp_path, monkeypatch):
     exec(compile(choosing, "README.md", "exec"), names)
     assert names["search"].best_params_["ess"] in names["search"].ess
     matplotlib.pyplot.close("all")
+
+
+def test_larger_than_memory(tmp_path):
+    pytest.importorskip("duckdb")
+    done = subprocess.run(
+        [sys.executable, "-W", "error", str(need("examples/larger_than_memory.py")), "300000"],
+        capture_output=True, text=True, cwd=tmp_path,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "300,000 rows, 384 of them distinct" in done.stdout
+    found = set(re.findall(r"^    (\w+) -> (\w+)$", done.stdout, re.MULTILINE))
+    # The network that the rows were made by, up to the direction of edges that no row can tell.
+    made_by = {("smokes", "coughs"), ("exercises", "tired"), ("exercises", "sleeps_well"),
+               ("coughs", "ill"), ("tired", "ill")}
+    assert {frozenset(edge) for edge in found} == {frozenset(edge) for edge in made_by}
+    assert {("coughs", "ill"), ("tired", "ill")} <= found

@@ -143,12 +143,47 @@ def test_the_earliest_of_equal_runs_is_the_best():
         assert runs.best is runs.runs[best]
 
 
+class Follower:
+    """Notes what it is told of a run."""
+
+    def __init__(self, stops=False):
+        self.events, self.stops, self.result = [], stops, None
+
+    def begin(self):
+        self.events.append("begin")
+
+    def advance(self, fraction):
+        self.events.append(fraction)
+
+    def end(self, result):
+        self.events.append("end")
+        self.result = result
+        return self.stops
+
+
 def test_every_run_is_reported_once(problem):
     scores, _ = problem(0)
-    reported = {}
-    runs = run("greedy", scores, n_restarts=3, report=reported.__setitem__)
-    assert sorted(reported) == [0, 1, 2, 3]
-    assert all(reported[number] is result for number, result in enumerate(runs.runs))
+    followed = [Follower() for _ in range(4)]
+    runs = run("greedy", scores, n_restarts=3, progress=followed)
+    assert all(follower.events == ["begin", "end"] for follower in followed)
+    assert [follower.result for follower in followed] == runs.runs
+
+
+def test_no_run_begins_after_one_that_asks_to_stop(problem):
+    scores, _ = problem(0)
+    followed = [Follower(), Follower(stops=True), Follower()]
+    runs = run("greedy", scores, n_restarts=2, progress=followed)
+    assert [follower.events for follower in followed] == [["begin", "end"]] * 2 + [[]]
+    assert len(runs.runs) == 2
+
+
+def test_an_exact_run_tells_how_much_is_done(problem):
+    scores, _ = problem(0)
+    follower = Follower()
+    run("exact", scores, progress=[follower])
+    assert follower.events[0] == "begin" and follower.events[-1] == "end"
+    fractions = follower.events[1:-1]
+    assert fractions == sorted(fractions) and fractions[-1] == pytest.approx(1)
 
 
 @every_search

@@ -1,0 +1,88 @@
+"""How much memory there is, and refusing what would not fit before anything is allocated."""
+
+import math
+import os
+from pathlib import Path
+
+
+def memory_limit(max_memory: float | None) -> float:
+    """The bytes that may be taken: those that are available, if nobody says."""
+    return available_memory() if max_memory is None else max_memory
+
+
+def available_memory() -> float:
+    """Bytes that this process can still get; infinite if nobody knows.
+
+    The least of the physical memory that is free or can be freed, of what the control group leaves
+    (containers and job queues set one), and of the limit of the address space (``ulimit -v``).
+    """
+    return max(0.0, min(_physical(), _control_group(), _address_space()))
+
+
+def refuse_if_too_large(needed: int, limit: float, what: str, cure: str) -> None:
+    """Raise a MemoryError that says what takes how much, and what to do."""
+    if needed > limit:
+        # Whole numbers: the bytes for very many columns are beyond every float.
+        raise MemoryError(
+            f"{what} about {readable(needed)}, more than the limit of {readable(limit)}. {cure}"
+        )
+
+
+def readable(n_bytes: int | float) -> str:
+    """A number of bytes for a message."""
+    whole = int(n_bytes)
+    if whole < 10**15:
+        return f"{whole} bytes ({whole / 1e9:.3g} GB)"
+    return f"1e{len(str(whole)) - 1} bytes"
+
+
+def _physical() -> float:
+    available = _field("/proc/meminfo", "MemAvailable:")
+    if available is not None:
+        return available
+    try:
+        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
+    except (AttributeError, ValueError, OSError):
+        return math.inf
+
+
+def _control_group() -> float:
+    for folder, limit, used, cached in (
+        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+        (
+            "/sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ):
+        try:
+            # "max" where there is no limit. What is used includes files that can be dropped.
+            room = float(Path(folder, limit).read_text()) - float(Path(folder, used).read_text())
+            statistics = dict(map(str.split, Path(folder, "memory.stat").read_text().splitlines()))
+            return room + float(statistics.get(cached, 0))
+        except (OSError, ValueError):
+            continue
+    return math.inf
+
+
+def _address_space() -> float:
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    except (ImportError, OSError, ValueError):
+        return math.inf
+    if limit == resource.RLIM_INFINITY:
+        return math.inf
+    return limit - (_field("/proc/self/status", "VmSize:") or 0.0)
+
+
+def _field(path: str, name: str) -> float | None:
+    """Bytes of a field that the system gives in units of 1024."""
+    try:
+        with open(path) as lines:
+            line = next(line for line in lines if line.startswith(name))
+        return 1024.0 * int(line.split()[1])
+    except (OSError, StopIteration, ValueError):
+        return None

@@ -1,0 +1,37 @@
+"""What the machine has to give, and what is refused."""
+
+import math
+import subprocess
+import sys
+
+import pytest
+
+from skbn.memory import available_memory, memory_limit, readable, refuse_if_too_large
+
+
+def test_available_memory_is_something():
+    assert 0 < available_memory() < math.inf
+    assert memory_limit(7) == 7
+    assert memory_limit(None) > 0
+
+
+def test_a_limit_of_the_address_space_counts():
+    pytest.importorskip("resource")
+    code = (
+        "import resource; from skbn.memory import available_memory\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))\n"
+        "print(available_memory())"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < float(done.stdout) < 3 * 2**30
+
+
+def test_refusal_names_both_numbers_and_the_cure():
+    refuse_if_too_large(10, 10, "It takes", "Take less.")
+    with pytest.raises(MemoryError) as caught:
+        refuse_if_too_large(2 * 10**9, 10**9, "It takes", "Take less.")
+    assert str(caught.value) == (
+        "It takes about 2000000000 bytes (2 GB), more than the limit of 1000000000 bytes (1 GB). "
+        "Take less."
+    )
+    assert readable(10**400) == "1e400 bytes"
