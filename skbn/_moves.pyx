@@ -241,6 +241,19 @@ def best_moves(
         free(found.tied)
 
 
+cdef void collect_ancestors(
+    const uint8_t[:, ::1] adjacency, uint8_t[:, ::1] ancestors, int64_t b,
+) noexcept nogil:
+    """Find the ancestors of `b` anew from its parents and theirs."""
+    cdef int64_t n = adjacency.shape[0], a, p
+    for a in range(n):
+        ancestors[a, b] = adjacency[a, b]
+    for p in range(n):
+        if adjacency[p, b]:
+            for a in range(n):
+                ancestors[a, b] |= ancestors[a, p]
+
+
 def update_ancestors(
     const uint8_t[:, ::1] adjacency, uint8_t[:, ::1] ancestors, const int64_t[::1] variables,
 ):
@@ -254,15 +267,49 @@ def update_ancestors(
     variables : (n_variables,)
         Parents before children.
     """
-    cdef int64_t n = adjacency.shape[0], k, a, p, b
+    cdef int64_t k
     for k in range(variables.shape[0]):
-        b = variables[k]
+        collect_ancestors(adjacency, ancestors, variables[k])
+
+
+def part_ancestors(
+    const uint8_t[:, ::1] adjacency, uint8_t[:, ::1] ancestors, int64_t parent, int64_t child,
+):
+    """Find the ancestors of `child` and of its descendants anew once its edge from `parent` left.
+
+    Parameters
+    ----------
+    adjacency : (n, n), 0 or 1
+        Without the edge.
+    ancestors : (n, n), 0 or 1, in and out
+    """
+    cdef int64_t n = adjacency.shape[0], a, b, k, n_affected = 0
+    cdef int64_t* affected
+    cdef int64_t* n_ancestors
+    for a in range(n):
+        if adjacency[a, child] and ancestors[parent, a]:
+            # `parent` reaches `child` by a longer path, so nobody lost an ancestor.
+            return
+    affected = <int64_t*>malloc(2 * n * sizeof(int64_t))
+    if affected == NULL:
+        raise MemoryError(f"changing a graph of {n} variables")
+    n_ancestors = affected + n
+    # A variable has more ancestors than any of its own ancestors: an order parents first.
+    for b in range(n):
+        if b != child and not ancestors[child, b]:
+            continue
+        n_ancestors[b] = 0
         for a in range(n):
-            ancestors[a, b] = adjacency[a, b]
-        for p in range(n):
-            if adjacency[p, b]:
-                for a in range(n):
-                    ancestors[a, b] |= ancestors[a, p]
+            n_ancestors[b] += ancestors[a, b]
+        k = n_affected
+        while k > 0 and n_ancestors[affected[k - 1]] > n_ancestors[b]:
+            affected[k] = affected[k - 1]
+            k -= 1
+        affected[k] = b
+        n_affected += 1
+    for k in range(n_affected):
+        collect_ancestors(adjacency, ancestors, affected[k])
+    free(affected)
 
 
 def join_ancestors(uint8_t[:, ::1] ancestors, int64_t parent, int64_t child):

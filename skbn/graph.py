@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn._moves import join_ancestors, update_ancestors
+from skbn._moves import join_ancestors, part_ancestors, update_ancestors
 
 
 class Move(NamedTuple):
@@ -143,12 +143,7 @@ class DAG:
 
     def _delete(self, a: int, b: int) -> None:
         self.adjacency[a, b] = False
-        if (self.ancestors[a] & self.adjacency[:, b]).any():
-            return  # a still reaches b by a longer path, so nobody lost an ancestor
-        affected = np.array([*self.ancestors[b].nonzero()[0].tolist(), b])
-        # A variable has more ancestors than any of its own ancestors: an order parents first.
-        n_ancestors = self.ancestors[:, affected].sum(axis=0)
-        self._update_ancestors(affected[np.argsort(n_ancestors, kind="stable")])
+        part_ancestors(self.adjacency.view(np.uint8), self.ancestors.view(np.uint8), a, b)
 
     def _update_ancestors(self, variables: Sequence[int]) -> None:
         """Find their ancestors anew; parents come before children."""
