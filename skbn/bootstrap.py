@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state, check_scalar
 
 from skbn.encoding import open_table
 from skbn.equivalence import cpdag_of
-from skbn.reading import read_table
 
 if TYPE_CHECKING:
     import pandas
@@ -127,15 +126,14 @@ def bootstrap_edges(
     """
     check_scalar(n_resamples, "n_resamples", Integral, min_val=1)
     rng = check_random_state(random_state)
-    reading = read_table(open_table(X), y, None, estimator.categories)
-    levels = dict(zip(reading.labels, reading.categories, strict=True))
+    levels = estimator._levels(X, y)
     n_rows = open_table(X).shape[0]
     seeds = rng.randint(_LARGEST_SEED, size=(n_resamples, 2))
     graphs = Parallel(n_jobs=n_jobs)(
         delayed(_resample)(estimator, X, y, n_rows, levels, *pair) for pair in seeds.tolist()
     )
     directed, compelled = (np.mean(matrices, axis=0) for matrices in zip(*graphs, strict=True))
-    return BootstrapEdges(reading.labels, int(n_resamples), directed, compelled)
+    return BootstrapEdges(list(levels), int(n_resamples), directed, compelled)
 
 
 def _resample(

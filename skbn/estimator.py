@@ -403,6 +403,11 @@ class BayesNetStructureEstimator(CallbackSupportMixin, BaseEstimator):
         )
         return table, y, reading
 
+    def _levels(self, X, y=None, sample_weight=None) -> dict[Hashable, np.ndarray]:
+        """The levels of every variable, as fits of parts of the table should have them too."""
+        _, _, reading = clone(self)._read(X, y, sample_weight)
+        return dict(zip(reading.labels, reading.categories, strict=True))
+
     def _y_missing(self) -> str | None:
         """What missing cells of y are at fit, if not the same as those of X."""
         return None

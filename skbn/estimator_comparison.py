@@ -8,10 +8,9 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import check_cv, cross_validate
 from sklearn.utils import indexable
 
-from skbn.encoding import open_table
+from skbn.averaging import BayesNetAverager
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.given_graph import fitted_within
-from skbn.reading import read_table
 
 
 def compare_estimators(
@@ -85,19 +84,16 @@ def compare_estimators(
             f"{[name for name, kind in kinds.items() if not kind]} are not. Compare each kind."
         )
     classify = all(kinds.values())
-    levels = None
     checked = check_cv(cv, y if classify else None, classifier=classify)
     splits = list(checked.split(*indexable(X, y)))
     rows = []
     for name, estimator in estimators.items():
         estimator = clone(estimator)
-        if isinstance(estimator, BayesNetStructureEstimator) and isinstance(
+        if isinstance(estimator, (BayesNetStructureEstimator, BayesNetAverager)) and isinstance(
             estimator.categories, str
         ):
-            if levels is None:
-                reading = read_table(open_table(X), y)
-                levels = dict(zip(reading.labels, reading.categories, strict=True))
-            estimator.set_params(categories=levels)
+            # A level is part of the domain: folds that lack one could not judge it.
+            estimator.set_params(categories=estimator._levels(X, y))
         found = cross_validate(
             estimator, X, y, cv=splits, n_jobs=n_jobs, return_estimator=True, error_score="raise",
             scoring=_class_log_probability if classify else None,

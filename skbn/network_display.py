@@ -11,6 +11,7 @@ from skbn.edge_report import edge_report
 from skbn.given_graph import fitted_within, labels_of, read_graph
 from skbn.graph_comparison import compare_graphs
 from skbn.graph_picture import FONT_SIZE, KINDS, EdgeLook, GraphPicture, LegendEntry, picture_of
+from skbn.graph_posterior import EdgePosteriors
 from skbn.layer_rows import NODE_HEIGHT
 from skbn.plotting import _axes
 
@@ -31,10 +32,10 @@ class NetworkDisplay:
     edges : sequence of (parent, child) names
     target : label, default=None
         A node to colour, with its Markov blanket in a lighter tone.
-    edge_width : mapping, square array, data frame or BootstrapEdges, default=None
+    edge_width : mapping, square array, data frame, BootstrapEdges or EdgePosteriors, default=None
         The weight of each edge: by (parent, child) names, at [parent, child] in the order of the
-        labels, by labels, or the directed frequencies of `bootstrap_edges`. Edges without a weight
-        are dotted, as are those of weight 0 or less.
+        labels, by labels, the directed frequencies of `bootstrap_edges`, or the probabilities of
+        `edge_posteriors`. Edges without a weight are dotted, as are those of weight 0 or less.
         Up to 1, widths are in proportion to the weights; else to their square roots.
     width_name : str, default="weight"
         What the weights are, for the legend.
@@ -82,6 +83,14 @@ class NetworkDisplay:
         self.labels = list(labels)
         self.edges = list(edges)
         self.target = target
+        if isinstance(edge_width, EdgePosteriors):
+            if width_name == "weight":
+                width_name = "posterior probability"
+            edge_width = {
+                (parent, child): float(edge_width.edges[i, j])
+                for i, parent in enumerate(edge_width.labels)
+                for j, child in enumerate(edge_width.labels)
+            }
         self.edge_width = edge_width
         self.width_name = (
             "share of resamples"

@@ -7,7 +7,12 @@ from sklearn.dummy import DummyClassifier
 from sklearn.model_selection import KFold, StratifiedKFold
 from sklearn.pipeline import make_pipeline
 
-from skbn import BayesNetClassifier, BayesNetStructureEstimator, compare_estimators
+from skbn import (
+    BayesNetAverager,
+    BayesNetClassifier,
+    BayesNetStructureEstimator,
+    compare_estimators,
+)
 
 
 @pytest.fixture(scope="module")
@@ -75,3 +80,16 @@ def test_what_cannot_be_compared(table):
         compare_estimators(
             {"c": BayesNetClassifier(), "j": BayesNetStructureEstimator()}, table, table[:, 0]
         )
+
+
+def test_missing_cells_as_a_category_and_averages():
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 2, size=(80, 3)).astype(object)
+    X[::9, 1] = None
+    models = {
+        "one": BayesNetStructureEstimator(handle_missing="category", random_state=0),
+        "many": BayesNetAverager(handle_missing="category", n_graphs=10, random_state=0),
+    }
+    found = compare_estimators(models, X, cv=KFold(4))
+    assert set(found["estimator"]) == set(models)
+    assert np.isfinite(found["log_loss"]).all()

@@ -13,6 +13,7 @@ from skbn import (
     BayesNetStructureEstimator,
     NetworkDisplay,
     bootstrap_edges,
+    edge_posteriors,
     edge_report,
 )
 from skbn.graph_picture import KINDS, picture_of
@@ -86,6 +87,12 @@ def test_widths_by_restarts_resamples_and_hand(fitted, table):
     for weights in (boot.to_frame(), boot.directed):
         same = NetworkDisplay.from_estimator(fitted, edge_width=weights)
         assert widths(same) == widths(display)
+    posterior = edge_posteriors(table)
+    display = NetworkDisplay.from_estimator(fitted, edge_width=posterior)
+    expected = [posterior.edges[int(a[1]), int(b[1])] for a, b in fitted.edges_]
+    found = [look.width for look in display.picture_.edges]
+    np.testing.assert_allclose(found, 0.7 + 3.5 * np.array(expected))
+    assert display.width_name == "posterior probability"
     graph = [("a", "b"), ("b", "c")]
     some = NetworkDisplay.from_graph(graph, edge_width={("a", "b"): 5})
     assert [bool(look.dashes) for look in some.picture_.edges] == [False, True]
