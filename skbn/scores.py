@@ -34,7 +34,7 @@ class Family(NamedTuple):
     n_variables : int
         Number of variables of the network.
     n_samples : float
-        Sum N of the weights.
+        Sum N of the weights of the rows.
     ess : float
         Equivalent sample size of the Dirichlet prior, in rows.
     n_observed_parent_states : int or None, default=None
