@@ -133,7 +133,7 @@ def ess_path(
         Log prior of graphs, in nats: a penalty per edge, or a function of a variable and its
         parents, by name. None is uniform.
     max_iter : int, default=None
-        Largest number of moves of a search (for "order", of sweeps).
+        Largest number of moves of a search (for "order", of sweeps); an exact search takes none.
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
