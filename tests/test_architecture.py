@@ -1,6 +1,7 @@
 """Imports inside the package go one way, and nothing optional is imported with it."""
 
 import ast
+import re
 import subprocess
 import sys
 from graphlib import TopologicalSorter
@@ -101,3 +102,12 @@ def test_every_public_name_exists_and_has_a_docstring():
     assert list(skbn.__all__) == sorted(skbn.__all__)
     for name in skbn.__all__:
         assert getattr(skbn, name).__doc__
+
+
+def test_the_page_on_architecture_names_every_file():
+    page = PACKAGE.parent / "docs" / "architecture.md"
+    if not page.exists():
+        pytest.skip("docs/architecture.md is not beside the package")
+    named = set(re.findall(r"`(\w+)(?:\.pyx)?`", page.read_text(encoding="utf-8")))
+    files = {path.stem for path in SOURCES} | {path.stem for path in PACKAGE.glob("*.pyx")}
+    assert files - {"__init__"} == named
