@@ -163,6 +163,8 @@ class ESSSearchCV(BaseSearchCV):
         _final(self.estimator)  # refuses what does not end in an estimator of this package
         scorer, _ = self._get_scorers()
         X, y = indexable(X, y)
+        if not isinstance(self.estimator, Pipeline):
+            open_table(X)  # refuses what is no table before rows of it are taken
         routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
         told = {"estimator": self, "X": X, "y": y, "metadata": params or None}
         context = self._init_callback_context(
