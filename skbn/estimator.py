@@ -24,6 +24,7 @@ from skbn.reading import Reading, append_variable, check_weights, open_target, r
 from skbn.scores import SCORES, as_score
 from skbn.search import SEARCHES, ExactSearch, as_search, draw_seeds
 from skbn.templates import ColumnTemplate, TableTemplate, common_type
+from skbn.undoing import undone_on_failure
 
 
 class HistoryStep(NamedTuple):
@@ -194,6 +195,7 @@ class BayesNetStructureEstimator(CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @undone_on_failure
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Learn a network from a table.

@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.undoing import undone_on_failure
 
 # The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
 _POLICIES = {"analytic": "analytic", "map": "marginal_likelihood"}
@@ -143,6 +144,7 @@ class ESSSearchCV(BaseSearchCV):
         self.error_score = error_score
         self.verbose = verbose
 
+    @undone_on_failure
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, **params):
         """Judge the grid and the two other choices on every fold, and refit the one chosen.

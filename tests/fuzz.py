@@ -46,7 +46,12 @@ def run_case(seed, number):
             return f"{call.name}: {type(error).__name__}"
         if any(flaw.startswith("!") for flaw in call.flaws):
             raise Violation(f"accepted in spite of {call.flaws}\n{call}")
-        call.check(rng)
+        try:
+            call.check(rng)
+        except MemoryError:
+            # What the checks fit again may need more than the little that was granted.
+            if "?memory" not in call.flaws:
+                raise
     return f"{call.name}: result"
 
 

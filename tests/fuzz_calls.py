@@ -408,9 +408,8 @@ class EstimatorCall:
             self.estimator.fit(self.table, self.y, self.problem.weights)
         except Exception:
             # Nothing half fitted is left behind.
-            left = set(vars(self.estimator)) - set(self.before) - {
-                "n_features_in_", "feature_names_in_"}
-            require(not {name for name in left if name.endswith("_")}, "a failed fit leaves", left)
+            left = set(vars(self.estimator)) ^ set(self.before)
+            require(not left, "a failed fit leaves", left)
             raise
 
     def check(self, rng):

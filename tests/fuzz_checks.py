@@ -172,10 +172,13 @@ def check_predictions(rng, bn, X, has_y, is_array):
     if has_y:
         proba = bn.predict_proba(drawn)
         require(proba.shape == (n_rows, sizes[-1]), "predict_proba has shape", proba.shape)
-        joint = np.column_stack([
-            bn.score_samples(drawn, np.array([level] * n_rows, dtype=bn.classes_.dtype))
-            for level in bn.classes_.tolist()
-        ]) if sizes[-1] <= 12 else None
+        levels, joint = bn.classes_, None
+        # Fractions among the levels of a class are refused, unless no row had one.
+        if sizes[-1] <= 12 and not (levels.dtype.kind == "f" and (levels % 1).any()):
+            joint = np.column_stack([
+                bn.score_samples(drawn, np.array([level] * n_rows, dtype=levels.dtype))
+                for level in levels.tolist()
+            ])
         check_proba(proba, joint, logs)
         predicted = bn.predict(drawn)
         require(predicted.shape == (n_rows,), "predict has shape", predicted.shape)

@@ -81,7 +81,8 @@ class Dress:
             most = max(sizes)
             if self.dtype == "bool" and most > 2 or self.dtype == "int8" and most > 127:
                 self.dtype = "int64"
-            kind = {"int64": "sparse", "uint64": "large"}.get(str(self.dtype), "small")
+            kind = {"int64": "sparse", "uint64": "large", "bool": "bool"}.get(
+                str(self.dtype), "small")
             self.kinds = [kind] * n
         elif self.family == "text array":
             self.kinds = ["text"] * n
