@@ -1,7 +1,7 @@
 """Structure learning of discrete Bayesian networks, for scikit-learn."""
 
 try:
-    from skbn import _counting, _set_counts, _subsets  # noqa: F401
+    from skbn import _counting, _dag_sums, _set_counts, _subsets  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
@@ -10,6 +10,7 @@ except ImportError as error:
     ) from error
 
 from skbn.analytic_ess import AnalyticESS, analytic_ess
+from skbn.averaging import BayesNetAverager
 from skbn.bayes_factor import (
     large_ess_favours_edge,
     large_ess_log_bayes_factor,
@@ -17,13 +18,16 @@ from skbn.bayes_factor import (
 )
 from skbn.classifier import BayesNetClassifier
 from skbn.contingency import Contingency, contingency_table
+from skbn.edge_posteriors import edge_posteriors
 from skbn.edge_report import edge_report
 from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.ess_path import ESSPath, ess_path
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.graph_posterior import EdgePosteriors
 from skbn.model_selection import ESSSearchCV
 from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
+from skbn.posterior_display import EdgePosteriorDisplay
 from skbn.scores import Family, Score
 from skbn.search import (
     ExactSearch,
@@ -40,6 +44,7 @@ __version__ = "0.1.0.dev0"
 
 __all__ = [
     "AnalyticESS",
+    "BayesNetAverager",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
     "Contingency",
@@ -47,6 +52,8 @@ __all__ = [
     "ESSPath",
     "ESSPathDisplay",
     "ESSSearchCV",
+    "EdgePosteriorDisplay",
+    "EdgePosteriors",
     "ExactSearch",
     "Family",
     "FirstAscentSearch",
@@ -56,6 +63,7 @@ __all__ = [
     "TabuSearch",
     "analytic_ess",
     "contingency_table",
+    "edge_posteriors",
     "edge_report",
     "ess_path",
     "ess_sign_changes",

@@ -23,6 +23,8 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.local_scores import LocalScores
+from skbn.marginal_likelihood import log_marginal_likelihoods
 from skbn.undoing import undone_on_failure
 
 # The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
@@ -61,6 +63,9 @@ class ESSSearchCV(BaseSearchCV):
         Score of a fit that fails, with a warning; "raise" raises its error.
     verbose : int, default=0
         1 prints a line when a fold is done, and one per ESS at the end.
+    all_graphs : bool, default=False
+        Report the marginal likelihood of the whole table, summed exactly over all graphs, for
+        every value of the grid. For up to about 20 columns; see `skbn.edge_posteriors`.
 
     Attributes
     ----------
@@ -80,6 +85,10 @@ class ESSSearchCV(BaseSearchCV):
         Scores on the test parts with these.
     analytic_score_, map_score_ : float
         Their means.
+    log_marginal_likelihood_ : ndarray of shape (n_values,)
+        ln p(data | ess) summed over all graphs; only with ``all_graphs=True``.
+    all_graphs_ess_ : float
+        The value of the grid where it is highest.
     n_splits_, scorer_, refit_time_, multimetric_
         As in `GridSearchCV`.
 
@@ -116,6 +125,7 @@ class ESSSearchCV(BaseSearchCV):
         "n_jobs": [Integral, None],
         "error_score": [StrOptions({"raise"}), Real],
         "verbose": ["verbose"],
+        "all_graphs": ["boolean"],
     }
     # What BaseSearchCV's own methods read beside the parameters.
     pre_dispatch = "2*n_jobs"
@@ -133,6 +143,7 @@ class ESSSearchCV(BaseSearchCV):
         n_jobs=None,
         error_score=np.nan,
         verbose=0,
+        all_graphs=False,
     ):
         self.estimator = estimator
         self.ess = ess
@@ -143,6 +154,7 @@ class ESSSearchCV(BaseSearchCV):
         self.n_jobs = n_jobs
         self.error_score = error_score
         self.verbose = verbose
+        self.all_graphs = all_graphs
 
     @undone_on_failure
     @_fit_context(prefer_skip_nested_validation=False)
@@ -216,6 +228,14 @@ class ESSSearchCV(BaseSearchCV):
         of_whole.call_on_fit_task_end(**told)
         if self.verbose:
             self._print_scores(grid)
+
+        for name_of_sum in ("log_marginal_likelihood_", "all_graphs_ess_"):
+            if hasattr(self, name_of_sum):
+                delattr(self, name_of_sum)
+        if self.all_graphs:
+            sums = _sums_over_graphs(estimator, X, y, routed.estimator.fit, grid)
+            self.log_marginal_likelihood_ = sums
+            self.all_graphs_ess_ = grid[int(np.argmax(sums))]
 
         choice = "cv" if self.refit is True else self.refit
         if choice in (False, "cv"):
@@ -411,3 +431,18 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
         return copy.copy(pipeline).set_params(**{name: fitted})
 
     return fit
+
+
+def _sums_over_graphs(estimator, X, y, fit_params, grid) -> np.ndarray:
+    """ln p(data | ess) summed over all graphs, of the table that reaches the final estimator."""
+    final = _final(estimator)
+    received = X, y, fit_params.get("sample_weight")
+    if isinstance(estimator, Pipeline):
+        pipeline = clone(estimator).set_params(**{estimator.steps[-1][0]: _Recorder(final)})
+        received = _fit(pipeline, X, y, fit_params)[-1].received_
+    reader = clone(final)
+    learning = reader._prepare(reader._read(*received)[2])
+    scores = [
+        LocalScores(learning.data, learning.score, ess, learning.log_prior) for ess in grid
+    ]
+    return log_marginal_likelihoods(scores, learning.constraints, n_jobs=final.n_jobs)

@@ -131,6 +131,8 @@ class ESSPathDisplay:
     map_ess : float
     n_variables : int
         For the number of edges of the complete graph.
+    sums : ndarray of shape (n_values,), default=None
+        Log marginal likelihoods summed over all graphs, in nats.
 
     Attributes
     ----------
@@ -149,6 +151,7 @@ class ESSPathDisplay:
         map_interval: tuple[float, float],
         map_ess: float,
         n_variables: int,
+        sums: Sequence[float] | None = None,
     ) -> None:
         self.ess = np.asarray(ess, dtype=float)
         self.n_edges = np.asarray(n_edges)
@@ -156,6 +159,7 @@ class ESSPathDisplay:
         self.map_interval = map_interval
         self.map_ess = map_ess
         self.n_variables = n_variables
+        self.sums = None if sums is None else np.asarray(sums, dtype=float)
 
     @classmethod
     def from_path(cls, path: Any, *, ax=None) -> "ESSPathDisplay":
@@ -169,7 +173,7 @@ class ESSPathDisplay:
         """
         return cls(
             path.ess, path.n_edges, path.scores, path.map_interval, path.map_ess,
-            len(path.labels),
+            len(path.labels), getattr(path, "log_marginal_likelihoods", None),
         ).plot(ax=ax)
 
     def plot(self, *, ax=None) -> "ESSPathDisplay":
@@ -193,6 +197,12 @@ class ESSPathDisplay:
             self.ess, self.scores, "s--", color="C1", markersize=3, linewidth=1,
             label=f"log marginal likelihood, highest at {self.map_ess:.3g}",
         )
+        if self.sums is not None:
+            best = self.ess[int(np.argmax(self.sums))]
+            lines += self.score_ax_.plot(
+                self.ess, self.sums, "^-.", color="C3", markersize=3, linewidth=1,
+                label=f"the same over all graphs, highest at {best:.3g}",
+            )
         self.ax_.set_xscale("log")
         self.ax_.set_ylim(0, 1.08 * max(n_complete, 1))
         self.ax_.set_xlabel("equivalent sample size (rows)")

@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from skbn import BayesNetStructureEstimator, ExactSearch, TabuSearch, ess_path, structure_score
+from skbn import (
+    BayesNetStructureEstimator,
+    ExactSearch,
+    TabuSearch,
+    edge_posteriors,
+    ess_path,
+    structure_score,
+)
 from skbn.data import CategoricalData
 from skbn.ess_likelihood import EssLikelihood
 
@@ -245,3 +252,20 @@ def test_results_are_read_only_names_and_numbers():
     assert {name for edges in path.graphs for edge in edges for name in edge} <= set("abcde")
     with pytest.raises(AttributeError):
         path.map_ess = 3.0
+
+
+def test_the_sum_over_all_graphs():
+    rng = np.random.default_rng(0)
+    X = rng.integers(3, size=(80, 4))
+    X[:50, 1] = X[:50, 0]
+    grid = [0.5, 3.0, 40.0]
+    assert ess_path(X, grid).log_marginal_likelihoods is None
+    path = ess_path(X, grid, max_parents=2, all_graphs=True)
+    expected = [
+        edge_posteriors(X, ess=ess, max_parents=2).log_marginal_likelihood for ess in grid
+    ]
+    np.testing.assert_allclose(path.log_marginal_likelihoods, expected, rtol=1e-13)
+    assert path.all_graphs_ess == grid[int(np.argmax(expected))]
+    flat = ess_path(X, grid, score_type="bic", all_graphs=True)
+    assert len(set(flat.log_marginal_likelihoods)) == 1
+    assert len(flat.log_marginal_likelihoods) == 3

@@ -42,6 +42,7 @@ from skbn import (
     ESSSearchCV,
     TabuSearch,
     analytic_ess,
+    edge_posteriors,
 )
 
 # Small tables have no estimate in some folds, and the ascent says so.
@@ -993,3 +994,22 @@ def test_scikit_learn_checks():
         # scikit-learn's own reading of an infinite y
         warnings.filterwarnings("ignore", "invalid value encountered in cast", RuntimeWarning)
         check_estimator(ESSSearchCV(model, [1.0], cv=2, error_score="raise"), on_skip=None)
+
+
+@pytest.mark.parametrize("with_y", [False, True])
+def test_the_sum_over_all_graphs(with_y):
+    rng = np.random.default_rng(0)
+    X = rng.random((60, 3))
+    y = (X[:, 0] + 0.3 * rng.random(60) > 0.6).astype(int) if with_y else None
+    bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+    model = make_pipeline(bins, BayesNetStructureEstimator(random_state=0))
+    grid = [1.0, 30.0, 5.0]
+    search = ESSSearchCV(model, grid, cv=2, all_graphs=True).fit(X, y)
+    table = bins.fit_transform(X).astype(int)
+    if with_y:
+        table = np.column_stack([table, y])
+    expected = [edge_posteriors(table, ess=ess).log_marginal_likelihood for ess in grid]
+    np.testing.assert_allclose(search.log_marginal_likelihood_, expected, rtol=1e-12)
+    assert search.all_graphs_ess_ == grid[int(np.argmax(expected))]
+    search.set_params(all_graphs=False).fit(X, y)
+    assert not hasattr(search, "log_marginal_likelihood_")

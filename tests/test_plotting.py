@@ -13,6 +13,7 @@ from skbn import (
     ESSCurveDisplay,
     ESSPathDisplay,
     ESSSearchCV,
+    ess_path,
 )
 
 matplotlib.use("Agg")
@@ -63,6 +64,14 @@ def test_curve_of_a_classifier_shows_scores(plt, table):
     np.testing.assert_allclose(display.line_.get_ydata(), search.cv_results_["mean_test_score"])
 
 
+def test_path_of_a_table(plt):
+    X = np.random.default_rng(0).integers(0, 2, size=(60, 4))
+    path = ess_path(X, [1.0, 10.0, 100.0])
+    display = ESSPathDisplay.from_path(path)
+    np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), path.n_edges)
+    assert "complete graph: 6 edges" in display.ax_.lines[1].get_label()
+
+
 def test_curve_needs_a_fitted_search():
     with pytest.raises(NotFittedError):
         ESSCurveDisplay.from_estimator(ESSSearchCV(BayesNetStructureEstimator(), [1.0]))
@@ -83,3 +92,16 @@ def test_path_shows_edges_scores_and_the_interval(plt):
     np.testing.assert_array_equal(display.ax_.lines[0].get_ydata(), [2, 4, 9])
     np.testing.assert_array_equal(display.score_ax_.lines[0].get_ydata(), [-120, -100, -130])
     assert display.ax_.get_xscale() == "log"
+
+
+def test_a_path_with_sums_over_all_graphs_is_drawn(plt):
+    X = np.random.default_rng(0).integers(3, size=(60, 4))
+    X[:, 1] = X[:, 0]
+    path = ess_path(X, [1, 10, 100], all_graphs=True)
+    display = ESSPathDisplay.from_path(path)
+    one, every = display.score_ax_.lines
+    np.testing.assert_array_equal(one.get_ydata(), path.scores)
+    np.testing.assert_array_equal(every.get_ydata(), path.log_marginal_likelihoods)
+    last = display.ax_.get_legend().get_texts()[-1].get_text()
+    assert last == f"the same over all graphs, highest at {path.all_graphs_ess:.3g}"
+    assert len(ESSPathDisplay.from_path(ess_path(X, [1, 10])).score_ax_.lines) == 1

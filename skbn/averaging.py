@@ -1,0 +1,292 @@
+"""Prediction averaged over the posterior of all graphs, in place of one graph."""
+
+from collections import Counter
+from numbers import Integral, Real
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, _fit_context
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.validation import check_is_fitted
+
+from skbn.estimator import BayesNetStructureEstimator
+from skbn.local_scores import LocalScores
+from skbn.marginal_likelihood import posterior_of
+from skbn.mixture import NetworkMixture
+from skbn.network import BayesianNetwork
+from skbn.parameters import fit_table
+from skbn.reading import check_weights
+from skbn.templates import common_type
+
+# What the estimator of one graph takes as well, with the same meaning.
+_SHARED = (
+    "score_type", "ess", "max_parents", "required_edges", "forbidden_edges", "tiers",
+    "graph_prior", "parameter_ess", "categories", "n_jobs",
+)
+
+
+class BayesNetAverager(BaseEstimator):
+    """Predict with many Bayesian networks, drawn from the exact posterior over all graphs.
+
+    Where several graphs explain a table about as well, one of them alone is too sure of itself.
+    The average is p(x | data) = sum over graphs of P(graph | data) p(x | graph, data), over graphs
+    that are drawn exactly (no Markov chain), with the parameters of Equation 3 (Steck 2008) for
+    each. For up to about 20 columns.
+
+    Parameters
+    ----------
+    score_type : str or score object, default="bdeu"
+        A graph weighs exp(score); see `skbn.edge_posteriors`.
+    ess : float, default=1.0
+        Equivalent sample size, in rows: for the scores that have one, and for the parameters
+        unless `parameter_ess` is given.
+    n_graphs : int, default=500
+        How many graphs are drawn. Those drawn more than once are kept once, with their weight.
+    max_parents, required_edges, forbidden_edges, tiers, graph_prior
+        As in `BayesNetStructureEstimator`.
+    parameter_ess : float, default=None
+        Equivalent sample size for the conditional probabilities; None takes `ess`.
+    categories : "auto", list or dict, default="auto"
+        The levels of the columns, as in `BayesNetStructureEstimator`.
+    n_jobs : int, default=None
+        Number of threads.
+    random_state : int, RandomState instance or None, default=None
+        Decides which graphs are drawn.
+
+    Attributes
+    ----------
+    edge_posterior_ : EdgePosteriors
+        Exact, from all graphs: ``edge_posterior_.edges`` is the matrix P(row -> column | data),
+        ``edge_posterior_.to_frame()`` the same with names. Without what its other methods need.
+    log_marginal_likelihood_ : float
+        ln p(data), summed over all graphs; see `EdgePosteriors`.
+    networks_ : list of BayesianNetwork
+        The distinct graphs drawn, the most frequent first, with their parameters.
+    weights_ : ndarray of shape (n_networks,)
+        How often each was drawn, as a share of all.
+    estimator_ : BayesNetStructureEstimator
+        The same model with the single best graph, fitted to the same table.
+    categories_ : list of ndarray
+        The levels of every variable.
+    classes_ : ndarray
+        The levels of y, if there was one.
+    n_features_in_ : int
+    feature_names_in_ : ndarray of str
+        Only where all column names are strings.
+
+    See Also
+    --------
+    edge_posteriors : The posterior alone, and what else can be asked of it.
+    BayesNetStructureEstimator : One graph.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn import BayesNetAverager
+    >>> rng = np.random.default_rng(0)
+    >>> rain = rng.random(60) < 0.3
+    >>> wet = np.where(rng.random(60) < 0.9, rain, ~rain)
+    >>> X = np.column_stack([rain, wet, rng.random(60) < 0.5])
+    >>> model = BayesNetAverager(random_state=0).fit(X)
+    >>> round(float(model.edge_posterior_.adjacent[0, 1]), 3)
+    0.999
+    >>> len(model.networks_) > 2
+    True
+    >>> model.predict_proba(X[:1])[0].shape
+    (1, 2)
+    """
+
+    _parameter_constraints: ClassVar[dict] = {
+        **{name: BayesNetStructureEstimator._parameter_constraints[name] for name in _SHARED},
+        "ess": [Interval(Real, 0, None, closed="neither")],
+        "n_graphs": [Interval(Integral, 1, None, closed="left")],
+        "random_state": ["random_state"],
+    }
+
+    def __init__(
+        self,
+        *,
+        score_type="bdeu",
+        ess=1.0,
+        n_graphs=500,
+        max_parents=None,
+        required_edges=None,
+        forbidden_edges=None,
+        tiers=None,
+        graph_prior=None,
+        parameter_ess=None,
+        categories="auto",
+        n_jobs=None,
+        random_state=None,
+    ):
+        self.score_type = score_type
+        self.ess = ess
+        self.n_graphs = n_graphs
+        self.max_parents = max_parents
+        self.required_edges = required_edges
+        self.forbidden_edges = forbidden_edges
+        self.tiers = tiers
+        self.graph_prior = graph_prior
+        self.parameter_ess = parameter_ess
+        self.categories = categories
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, sample_weight=None):
+        """Sum over all graphs, draw some of them, and fit their parameters.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+        y : array-like of shape (n_samples,), default=None
+            Joins the networks as their last variable.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        self
+        """
+        # The estimator of one graph reads tables, here and for predictions.
+        shared = {name: getattr(self, name) for name in _SHARED}
+        single = BayesNetStructureEstimator(search="exact", **shared)
+        table, y, reading = single._read(X, y, sample_weight)
+        learning = single._prepare(reading)
+        scores = LocalScores(reading.data, learning.score, self.ess, learning.log_prior)
+        posterior = posterior_of(
+            scores, reading.labels, learning.constraints, n_jobs=self.n_jobs
+        )
+        rng = check_random_state(self.random_state)
+        drawn = Counter(map(tuple, posterior.sample_parents(self.n_graphs, rng)))
+        ess = self.ess if self.parameter_ess is None else self.parameter_ess
+        families = {(child, given) for graph in drawn for child, given in enumerate(graph)}
+        tables = {
+            (child, given): fit_table(reading.data, child, given, ess)
+            for child, given in sorted(families)
+        }
+        ordered = sorted(drawn.items(), key=lambda item: (-item[1], item[0]))
+        self.networks_ = [
+            BayesianNetwork(
+                reading.labels, reading.categories, [tables[family] for family in enumerate(graph)]
+            )
+            for graph, _ in ordered
+        ]
+        self.weights_ = np.array([count for _, count in ordered]) / self.n_graphs
+        self.edge_posterior_ = posterior.without_sums()
+        self.log_marginal_likelihood_ = posterior.log_marginal_likelihood
+        self.estimator_ = single._keep(
+            table, y, reading, learning, learning.learn(float(self.ess))
+        )
+        self.categories_ = reading.categories
+        self._mixture = NetworkMixture(self.networks_, self.weights_)
+        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+            if hasattr(single, name):
+                setattr(self, name, getattr(single, name))
+            elif hasattr(self, name):
+                delattr(self, name)
+        return self
+
+    def score_samples(self, X, y=None):
+        """Log-probability of every row under the average, in nats.
+
+        Parameters
+        ----------
+        X, y
+            As in `BayesNetStructureEstimator.score_samples`.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+        """
+        codes = self._read_codes(X, y)
+        if self._has_y and y is None:
+            return self._mixture.marginal_log_prob_codes(codes, len(codes) - 1)
+        return self._mixture.log_prob_codes(codes)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Mean log-probability of the rows, in nats: minus the log-loss of the joint model.
+
+        Parameters
+        ----------
+        X, y
+            As in `score_samples`.
+        sample_weight : array-like of shape (n_samples,), default=None
+
+        Returns
+        -------
+        float
+        """
+        log_prob = self.score_samples(X, y)
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, len(log_prob))
+        return float(np.average(log_prob, weights=sample_weight))
+
+    def predict_proba(self, X):
+        """Probabilities of the states of y, or of every column given all others.
+
+        They are those of the averaged joint distribution: a graph counts by its posterior and by
+        how well it explains the rest of the row.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of ndarray
+            As in `BayesNetStructureEstimator.predict_proba`.
+        """
+        codes = self._read_codes(X)
+        if self._has_y:
+            return self._mixture.conditional_codes(codes, len(codes) - 1)
+        return [self._mixture.conditional_codes(codes, column) for column in range(len(codes))]
+
+    def predict(self, X):
+        """The most probable class, or every column's most probable state given all others.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_features)
+            As in `BayesNetStructureEstimator.predict`.
+        """
+        probabilities = self.predict_proba(X)
+        if self._has_y:
+            return self.classes_[probabilities.argmax(axis=1)]
+        states = [
+            levels[p.argmax(axis=1)]
+            for levels, p in zip(self.categories_, probabilities, strict=True)
+        ]
+        dtype = common_type(self.estimator_._x_template.dtype, self.categories_)
+        return np.stack([column.astype(dtype) for column in states], axis=1)
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows, each from a network of its own.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        X, or X and y
+            As in `BayesNetStructureEstimator.sample`.
+        """
+        check_is_fitted(self, "networks_")
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        codes = self._mixture.sample_codes(int(n_samples), check_random_state(random_state))
+        x_template, y_template = self.estimator_._x_template, self.estimator_._y_template
+        if not self._has_y:
+            return x_template.build(codes, self.categories_)
+        X = x_template.build(codes[:-1], self.categories_[:-1])
+        return X, y_template.build(codes[-1], self.categories_[-1])
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        return tags
+
+    @property
+    def _has_y(self) -> bool:
+        return self.estimator_._y_template is not None
+
+    def _read_codes(self, X, y=None) -> np.ndarray:
+        check_is_fitted(self, "networks_")
+        return self.estimator_._read_codes(X, y)

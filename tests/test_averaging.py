@@ -1,0 +1,166 @@
+"""Prediction averaged over graphs."""
+
+import pickle
+import sys
+import threading
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from skbn import BayesNetAverager, edge_posteriors
+
+EXPECTED = {
+    "check_sample_weight_equivalence_on_dense_data":
+        "The check feeds real-valued columns, which are refused."
+}
+
+
+@parametrize_with_checks(
+    [BayesNetAverager(n_graphs=20, random_state=0)], expected_failed_checks=lambda _: EXPECTED
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    a = rng.integers(3, size=60)
+    b = np.where(rng.random(60) < 0.7, a, rng.integers(3, size=60))
+    return pd.DataFrame({"a": a, "b": b, "c": rng.integers(2, size=60),
+                         "d": (a > 0) ^ (rng.random(60) < 0.2)})
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return BayesNetAverager(n_graphs=300, random_state=0).fit(table)
+
+
+def twin_log_joint(model, X):
+    """ln of the mean over the networks, one row and one network at a time."""
+    codes = np.array([
+        [list(levels).index(value) for value in X[name]]
+        for name, levels in zip(model.networks_[0].labels, model.categories_, strict=True)
+    ], dtype=np.uint8)
+    each = np.array([network.log_prob_codes(codes) for network in model.networks_])
+    return logsumexp(each + np.log(model.weights_)[:, None], axis=0)
+
+
+def test_the_average_is_the_mean_over_the_networks(model, table):
+    assert model.weights_.sum() == pytest.approx(1)
+    assert (np.diff(model.weights_) <= 0).all()
+    assert len({tuple(network.parent_indices) for network in model.networks_}) == len(
+        model.networks_) > 3
+    expected = twin_log_joint(model, table)
+    np.testing.assert_allclose(model.score_samples(table), expected, rtol=1e-12)
+    assert model.score(table) == pytest.approx(expected.mean())
+    for name, levels, p in zip(table, model.categories_, model.predict_proba(table), strict=True):
+        joint = np.stack([
+            twin_log_joint(model, table.assign(**{name: [level] * len(table)}))
+            for level in levels
+        ], axis=1)
+        np.testing.assert_allclose(
+            p, np.exp(joint - logsumexp(joint, axis=1, keepdims=True)), rtol=1e-11)
+    predicted = model.predict(table)
+    assert predicted.shape == table.shape
+
+
+def test_posteriors_are_those_of_the_function(model, table):
+    posterior = edge_posteriors(table)
+    np.testing.assert_array_equal(model.edge_posterior_.edges, posterior.edges)
+    assert model.log_marginal_likelihood_ == posterior.log_marginal_likelihood
+    frequency = sum(
+        weight * network.adjacency
+        for weight, network in zip(model.weights_, model.networks_, strict=True)
+    )
+    assert np.abs(frequency - posterior.edges).max() < 5 * 0.5 / np.sqrt(300)
+    assert list(model.edge_posterior_.to_frame()) == list("abcd")
+
+
+def test_with_y(table):
+    X, y = table.drop(columns="b"), table["b"].map({0: "low", 1: "mid", 2: "high"})
+    model = BayesNetAverager(n_graphs=100, random_state=0).fit(X, y)
+    assert list(model.classes_) == ["high", "low", "mid"]
+    p = model.predict_proba(X)
+    assert p.shape == (60, 3)
+    np.testing.assert_allclose(p.sum(axis=1), 1)
+    assert (model.predict(X) == y).mean() > 0.5
+    joint = np.stack([model.score_samples(X, [c] * 60) for c in model.classes_], axis=1)
+    np.testing.assert_allclose(model.score_samples(X), logsumexp(joint, axis=1), rtol=1e-11)
+    np.testing.assert_allclose(np.log(p), joint - model.score_samples(X)[:, None], rtol=1e-9)
+    drawn, classes = model.sample(5, random_state=0)
+    assert list(drawn) == list(X)
+    assert set(classes) <= set(model.classes_)
+    with pytest.raises(ValueError, match="fitted without y"):
+        model.fit(X).score(X, y)
+    assert not hasattr(model, "classes_")
+
+
+@pytest.mark.parametrize("ess", [1.0, 20.0])
+def test_the_average_is_near_the_ratio_of_marginal_likelihoods(table, ess):
+    """p(row | data) over all graphs is p(data and the row) / p(data), with Equation 3's means."""
+    levels = {c: sorted(table[c].unique()) for c in table}
+    model = BayesNetAverager(ess=ess, n_graphs=4000, categories=levels, random_state=0).fit(table)
+    rows = pd.DataFrame([(0, 2, 1, True), (1, 1, 0, True), (2, 0, 1, False)], columns=list("abcd"))
+    for k in range(3):
+        more = pd.concat([table, rows[k : k + 1]])
+        posterior = edge_posteriors(more, ess=ess, categories=levels)
+        exact = posterior.log_marginal_likelihood - model.log_marginal_likelihood_
+        each = np.exp([
+            network.log_prob_codes(model.estimator_._read_codes(rows[k : k + 1]))[0]
+            for network in model.networks_
+        ])
+        mean = model.weights_ @ each
+        error = np.sqrt(model.weights_ @ (each - mean) ** 2 / 4000) / mean
+        assert abs(model.score_samples(rows[k : k + 1])[0] - exact) < 4 * error + 1e-9
+
+
+def test_repeats_pickles_and_clones(model, table):
+    again = clone(model).fit(table)
+    np.testing.assert_array_equal(again.score_samples(table), model.score_samples(table))
+    loaded = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(loaded.score_samples(table), model.score_samples(table))
+    assert repr(loaded._mixture) == f"NetworkMixture({len(model.networks_)} networks)"
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table[list("dcba")])
+    with pytest.raises(ValueError, match="n_graphs"):
+        BayesNetAverager(n_graphs=0).fit(table)
+
+
+def test_blocks_of_rows_change_nothing(model, table, monkeypatch):
+    expected = model.score_samples(table), model.predict_proba(table)
+    monkeypatch.setattr("skbn.mixture._BLOCK", 1)
+    np.testing.assert_allclose(model.score_samples(table), expected[0], rtol=1e-13)
+    for found, whole in zip(model.predict_proba(table), expected[1], strict=True):
+        np.testing.assert_allclose(found, whole, rtol=1e-12)
+
+
+def test_rows_drawn_have_the_averaged_distribution(model):
+    drawn = model.sample(4000, random_state=0)
+    assert list(drawn) == list("abcd")
+    assert drawn.dtypes["d"].kind == "b"
+    every = pd.DataFrame(
+        [(a, b, c, d) for a in range(3) for b in range(3) for c in range(2)
+         for d in (False, True)], columns=list("abcd"))
+    p = np.exp(model.score_samples(every))
+    assert p.sum() == pytest.approx(1)
+    counts = every.merge(drawn.value_counts().rename("n").reset_index(), how="left")["n"].fillna(0)
+    assert (np.abs(counts / 4000 - p) < 5 * np.sqrt(p * (1 - p) / 4000) + 1e-3).all()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals are delivered otherwise")
+def test_an_interrupt_gets_through():
+    import _thread
+
+    X = np.random.default_rng(0).integers(2, size=(20, 19))
+    timer = threading.Timer(1.0, _thread.interrupt_main)
+    timer.start()
+    started = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        edge_posteriors(X)
+    assert time.monotonic() - started < 4
