@@ -18,6 +18,7 @@ from skbn.network import BayesianNetwork
 from skbn.parameters import fit_table
 from skbn.reading import check_weights
 from skbn.templates import common_type
+from skbn.undoing import undone_on_failure
 
 # What the estimator of one graph takes as well, with the same meaning.
 _SHARED = (
@@ -133,6 +134,7 @@ class BayesNetAverager(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @undone_on_failure
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Sum over all graphs, draw some of them, and fit their parameters.
