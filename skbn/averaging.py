@@ -16,6 +16,7 @@ from skbn.marginal_likelihood import posterior_of
 from skbn.mixture import NetworkMixture
 from skbn.network import BayesianNetwork
 from skbn.parameters import fit_table
+from skbn.persistence import Persistent
 from skbn.reading import check_weights
 from skbn.templates import common_type
 from skbn.undoing import undone_on_failure
@@ -27,7 +28,7 @@ _SHARED = (
 )
 
 
-class BayesNetAverager(BaseEstimator):
+class BayesNetAverager(Persistent, BaseEstimator):
     """Predict with many Bayesian networks, drawn from the exact posterior over all graphs.
 
     Where several graphs explain a table about as well, one of them alone is too sure of itself.

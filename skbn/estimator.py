@@ -19,6 +19,7 @@ from skbn.encoding import Table, apply_categories, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.learning import Learning
 from skbn.network import BayesianNetwork
+from skbn.persistence import Persistent
 from skbn.progress import FitProgress
 from skbn.reading import Reading, append_variable, check_weights, open_target, read_table
 from skbn.scores import SCORES, as_score
@@ -36,7 +37,7 @@ class HistoryStep(NamedTuple):
     score: float
 
 
-class BayesNetStructureEstimator(CallbackSupportMixin, BaseEstimator):
+class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator):
     """Learn the structure and the parameters of a Bayesian network from a table of categories.
 
     Parameters

@@ -25,13 +25,14 @@ from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.local_scores import LocalScores
 from skbn.marginal_likelihood import log_marginal_likelihoods
+from skbn.persistence import Persistent
 from skbn.undoing import undone_on_failure
 
 # The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
 _POLICIES = {"analytic": "analytic", "map": "marginal_likelihood"}
 
 
-class ESSSearchCV(BaseSearchCV):
+class ESSSearchCV(Persistent, BaseSearchCV):
     """Compare equivalent sample sizes by cross-validation, beside two that need none.
 
     Every value of the grid is fitted on every training part and judged on the test part. The same

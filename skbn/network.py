@@ -10,6 +10,7 @@ from skbn.data import CategoricalData, smallest_code_type
 from skbn.equivalence import cpdag_of
 from skbn.graph import CycleError, topological_order
 from skbn.parameters import ConditionalTable, fit_tables
+from skbn.persistence import Persistent
 
 # Rows are taken in blocks of about this many numbers, which stay in the processor's cache.
 _BLOCK = 2**15
@@ -17,7 +18,7 @@ _MOST_NAMES = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BayesianNetwork:
+class BayesianNetwork(Persistent):
     """A discrete Bayesian network with its parameters; holds no training rows.
 
     Parameters
