@@ -26,6 +26,7 @@ from sklearn.model_selection import KFold
 
 import skbn
 from skbn import (
+    BayesNetAverager,
     BayesNetClassifier,
     BayesNetStructureEstimator,
     ESSSearchCV,
@@ -35,6 +36,7 @@ from skbn import (
     OrderSearch,
     TabuSearch,
     analytic_ess,
+    edge_posteriors,
     edge_report,
     ess_path,
     structure_score,
@@ -588,7 +590,7 @@ class GraphCall:
             self._check_twin(edges)
         elif self.name == "analytic_ess":
             again = analytic_ess(rows, edges, categories=p.categories, sample_weight=weights)
-            same = again == self.result or math.isnan(again.ess) and math.isnan(self.result.ess)
+            same = again == self.result or (math.isnan(again.ess) and math.isnan(self.result.ess))
             require(same, "permuted rows give", again, "not", self.result)
             require(self.result.usable == (0 < self.result.ess < math.inf), "usable", self.result)
         else:
@@ -657,7 +659,8 @@ class PathCall:
             for name in ("init", "n_restarts", "max_iter"):
                 if f"!{name}" not in self.flaws:
                     self.parameters.pop(name, None)
-        self.grid = pick(rng, [[1.0], [3, 1, 3], np.logspace(-2, 3, 6), range(1, 5), [1e-300, 1e300]])
+        self.grid = pick(
+            rng, [[1.0], [3, 1, 3], np.logspace(-2, 3, 6), range(1, 5), [1e-300, 1e300]])
         if rng.random() < 0.05:
             self.grid = pick(rng, [[], 3, "ess", [0.0], [-1], [math.nan], [[1]], None])
             self.flaws.append("!grid")
@@ -770,6 +773,96 @@ class SearchCVCall:
                 f"{self.search.estimator.get_params()}\n{self.problem}")
 
 
+class PosteriorCall:
+    """`edge_posteriors` and `BayesNetAverager`."""
+
+    def __init__(self, rng):
+        self.problem = problem = Problem(rng, largest_columns=5, largest_rows=200)
+        self.flaws = problem.flaws
+        drawn = draw_parameters(rng, problem, problem.names, policies=False)
+        self.averages = rng.random() < 0.4
+        self.name = "BayesNetAverager" if self.averages else "edge_posteriors"
+        known = ["score_type", "ess", "max_parents", "required_edges", "forbidden_edges", "tiers",
+                 "graph_prior", "categories", "n_jobs"]
+        known += ["parameter_ess", "random_state"] * self.averages
+        self.parameters = {name: drawn[name] for name in known if name in drawn}
+        self.flaws[:] = [
+            flaw for flaw in self.flaws
+            if flaw[1:] not in ILLEGAL or flaw[1:] in known
+            # Those of the search are gone.
+        ]
+        self.flaws[:] = [
+            "?" + flaw[1:] if flaw in ("!starts", "!memory") else flaw for flaw in self.flaws]
+        if not self.averages:
+            self.flaws[:] = ["?labels" if f == "!mixed labels" else f for f in self.flaws]
+            self.parameters["prior"] = pick(rng, ["graphs", "graphs", "orders"])
+        if "!weights" not in self.flaws and problem.weights is not None:
+            if np.sum(np.asarray(problem.weights, dtype=float)) > 1e10:
+                # Scores of a table of so many rows are too large to be summed.
+                self.flaws.append("?large")
+        if not self.averages:
+            if rng.random() < 0.03:
+                self.parameters["prior"] = pick(rng, ["flat", None, 3])
+                self.flaws.append("!prior")
+        else:
+            self.parameters["n_graphs"] = 5
+
+    def run(self):
+        p = self.problem
+        if self.averages:
+            self.result = BayesNetAverager(**self.parameters).fit(p.X, sample_weight=p.weights)
+        else:
+            self.result = edge_posteriors(p.X, sample_weight=p.weights, **self.parameters)
+
+    def check(self, rng):
+        p = self.problem
+        if "?levels" in self.flaws:
+            return
+        if self.averages:
+            drawn = self.result.sample(3, random_state=0)
+            require(np.isfinite(self.result.score_samples(drawn)).all(), "score of a sample")
+            for proba in self.result.predict_proba(drawn):
+                require(np.allclose(proba.sum(axis=1), 1.0, atol=1e-9), "predict_proba", proba)
+            require(close(self.result.weights_.sum(), 1.0), "weights_", self.result.weights_)
+            return
+        edges = self.result.edges
+        require(np.isfinite(edges).all() and (edges >= 0).all() and (edges <= 1).all(), edges)
+        require((self.result.adjacent <= 1).all(), "adjacent", self.result.adjacent)
+        if len(self.flaws) or p.n_columns > 3 or self.parameters["prior"] != "graphs":
+            return
+        # By all graphs one by one; columns of one state get no edges.
+        sizes = [len(np.unique(column)) for column in p.codes.T]
+        if any(p.dress.declares) or p.categories != "auto" or p.weights is not None or min(
+            sizes
+        ) < 2 or any("enum" in style or "dict" in style for style in p.dress.styles):
+            return
+        name, limit = self.parameters.get("score_type", "bdeu"), self.parameters.get("max_parents")
+        prior = self.parameters.get("graph_prior")
+        graphs, scores = [], []
+        for parents in all_parent_sets(p.n_columns):
+            if limit is not None and max(map(len, parents)) > limit:
+                continue
+            chosen = [(p.names[a], p.names[c]) for c, given in enumerate(parents) for a in given]
+            extra = 0.0
+            if callable(prior):
+                extra = math.fsum(map(prior, p.names, parents))
+            elif prior is not None:
+                extra = -prior * len(chosen)
+            scores.append(extra + structure_score(
+                p.X, chosen, score_type=name, ess=self.parameters.get("ess", 1.0)))
+            graphs.append(parents)
+        shares = np.exp(np.array(scores) - max(scores))
+        shares /= shares.sum()
+        expected = np.zeros_like(edges)
+        for parents, share in zip(graphs, shares, strict=True):
+            for child, given in enumerate(parents):
+                expected[list(given), child] += share
+        require(np.allclose(edges, expected, atol=1e-6), "edges", edges, "and by hand", expected)
+
+    def __str__(self):
+        return f"{self.name} flaws {self.flaws}\n{self.parameters}\n{self.problem}"
+
+
 class TheoryCall:
     """The functions of a contingency array."""
 
@@ -825,8 +918,8 @@ class TheoryCall:
                 f"{self.counts!r}")
 
 
-CALLS = [(EstimatorCall, 0.62), (GraphCall, 0.2), (PathCall, 0.07), (SearchCVCall, 0.04),
-         (TheoryCall, 0.07)]
+CALLS = [(EstimatorCall, 0.57), (GraphCall, 0.2), (PathCall, 0.06), (SearchCVCall, 0.04),
+         (PosteriorCall, 0.06), (TheoryCall, 0.07)]
 
 
 def draw_call(rng):

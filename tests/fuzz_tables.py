@@ -13,7 +13,8 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 
-TEXT = ["", "a", "b", "nan", "None", "ä", "a\0b", "0", "1", "True", " x ", "long" * 20, "\N{SNOWMAN}"]
+TEXT = ["", "a", "b", "nan", "None", "ä", "a\0b", "0", "1", "True", " x ", "long" * 20,
+        "\N{SNOWMAN}"]
 
 
 def pool_of(rng, r, kind):
@@ -79,7 +80,8 @@ class Dress:
             self.dtype = rng.choice(["int8", "int16", "uint8", "int64", "uint64", "float32",
                                      "float64", "bool"])
             most = max(sizes)
-            if self.dtype == "bool" and most > 2 or self.dtype == "int8" and most > 127:
+            limit = {"bool": 2, "int8": 127, "uint8": 255}
+            if most > limit.get(str(self.dtype), most):
                 self.dtype = "int64"
             kind = {"int64": "sparse", "uint64": "large", "bool": "bool"}.get(
                 str(self.dtype), "small")
