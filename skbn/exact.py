@@ -1,7 +1,6 @@
 """Exact search: the best network over all directed acyclic graphs."""
 
 import math
-import os
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
@@ -16,6 +15,7 @@ from skbn.counts import count_family
 from skbn.data import CategoricalData
 from skbn.graph_prior import EdgePenalty, LogPrior
 from skbn.local_scores import LocalScores
+from skbn.memory import available_memory
 from skbn.parent_sets import ParentRules, as_set, bits
 from skbn.scores import Family, terms_of
 from skbn.signatures import Signatures
@@ -153,7 +153,7 @@ def exact_searches(
         raise ValueError("All scores must be of the same table, and the same but for their ess.")
     n = data.n_variables
     n_tail = _tail(n)
-    limit = _available_memory() if max_memory is None else max_memory
+    limit = available_memory() if max_memory is None else max_memory
     # The rest of the estimate takes its time for very many columns: the least comes first.
     fixed = _search_memory(n, n_tail) + _SIGNATURE_BYTES * Signatures(data.cardinalities.tolist()).n
     _refuse_if_too_large(n, 8 * 2**n + fixed, limit)
@@ -315,20 +315,6 @@ def _readable(n_bytes: int | float) -> str:
     if whole < 10**15:
         return f"{whole} bytes ({whole / 1e9:.3g} GB)"
     return f"1e{len(str(whole)) - 1} bytes"
-
-
-def _available_memory() -> float:
-    """Bytes of physical memory that are free or can be freed; infinite if nobody knows."""
-    try:
-        with open("/proc/meminfo") as lines:
-            available = next(line for line in lines if line.startswith("MemAvailable:"))
-        return 1024.0 * int(available.split()[1])
-    except (OSError, StopIteration):
-        pass
-    try:
-        return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
-    except (AttributeError, ValueError, OSError):
-        return math.inf
 
 
 def _best_parents_of_all(

@@ -11,10 +11,11 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state, check_scalar
 
 from skbn.constraints import position
-from skbn.exact import _available_memory, _readable
+from skbn.exact import _readable
 from skbn.family_weights import put_in, take_out
 from skbn.graph_sampler import sample_dags, sample_orders
 from skbn.graph_sums import GraphSums
+from skbn.memory import available_memory
 from skbn.parent_sets import bits
 from skbn.workers import Workers
 
@@ -295,7 +296,7 @@ class EdgePosteriors:
 
 def memory_limit(max_memory: int | None) -> float:
     """The bytes that may be taken: those that are available, if nobody says."""
-    return _available_memory() if max_memory is None else max_memory
+    return available_memory() if max_memory is None else max_memory
 
 
 def refuse_if_too_large(n: int, needed: int, limit: float) -> None:
