@@ -24,7 +24,7 @@ from skbn.undoing import undone_on_failure
 # What the estimator of one graph takes as well, with the same meaning.
 _SHARED = (
     "score_type", "ess", "max_parents", "required_edges", "forbidden_edges", "tiers",
-    "graph_prior", "parameter_ess", "categories", "n_jobs",
+    "graph_prior", "parameter_ess", "categories", "handle_missing", "handle_unknown", "n_jobs",
 )
 
 
@@ -51,6 +51,9 @@ class BayesNetAverager(Persistent, BaseEstimator):
         Equivalent sample size for the conditional probabilities; None takes `ess`.
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
+    handle_missing : {"error", "category"}, default="error"
+    handle_unknown : {"error", "missing"}, default="error"
+        As in `BayesNetStructureEstimator`. Missing cells at prediction are summed out.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState instance or None, default=None
@@ -119,6 +122,8 @@ class BayesNetAverager(Persistent, BaseEstimator):
         graph_prior=None,
         parameter_ess=None,
         categories="auto",
+        handle_missing="error",
+        handle_unknown="error",
         n_jobs=None,
         random_state=None,
     ):
@@ -132,6 +137,8 @@ class BayesNetAverager(Persistent, BaseEstimator):
         self.graph_prior = graph_prior
         self.parameter_ess = parameter_ess
         self.categories = categories
+        self.handle_missing = handle_missing
+        self.handle_unknown = handle_unknown
         self.n_jobs = n_jobs
         self.random_state = random_state
 
@@ -202,10 +209,12 @@ class BayesNetAverager(Persistent, BaseEstimator):
         -------
         ndarray of shape (n_samples,)
         """
-        codes = self._read_codes(X, y)
+        codes, missing = self._read_codes(X, y)
         if self._has_y and y is None:
-            return self._mixture.marginal_log_prob_codes(codes, len(codes) - 1)
-        return self._mixture.log_prob_codes(codes)
+            if missing is None:
+                return self._mixture.marginal_log_prob_codes(codes, len(codes) - 1)
+            missing[-1] = True
+        return self._mixture.log_prob_codes(codes, missing)
 
     def score(self, X, y=None, sample_weight=None):
         """Mean log-probability of the rows, in nats: minus the log-loss of the joint model.
@@ -236,10 +245,13 @@ class BayesNetAverager(Persistent, BaseEstimator):
         ndarray of shape (n_samples, n_classes), or list of ndarray
             As in `BayesNetStructureEstimator.predict_proba`.
         """
-        codes = self._read_codes(X)
+        codes, missing = self._read_codes(X)
         if self._has_y:
-            return self._mixture.conditional_codes(codes, len(codes) - 1)
-        return [self._mixture.conditional_codes(codes, column) for column in range(len(codes))]
+            return self._mixture.conditional_codes(codes, len(codes) - 1, missing)
+        return [
+            self._mixture.conditional_codes(codes, column, missing)
+            for column in range(len(codes))
+        ]
 
     def predict(self, X):
         """The most probable class, or every column's most probable state given all others.
@@ -284,12 +296,13 @@ class BayesNetAverager(Persistent, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self.handle_missing == "category"
         return tags
 
     @property
     def _has_y(self) -> bool:
         return self.estimator_._y_template is not None
 
-    def _read_codes(self, X, y=None) -> np.ndarray:
+    def _read_codes(self, X, y=None) -> tuple[np.ndarray, np.ndarray | None]:
         check_is_fitted(self, "networks_")
         return self.estimator_._read_codes(X, y)

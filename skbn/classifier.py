@@ -6,6 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.factors import has_missing_cells
 
 
 class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
@@ -45,7 +46,7 @@ class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
         y : array-like of shape (n_samples,)
-            Class labels.
+            Class labels, all known: a missing one is refused whatever `handle_missing` says.
         sample_weight : array-like of shape (n_samples,), default=None
 
         Returns
@@ -66,6 +67,11 @@ class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
                 "BayesNetClassifier requires y to be passed, but the target y is None. Without a "
                 "target fit BayesNetStructureEstimator."
             )
-        assert_all_finite(y, input_name="y")
-        check_classification_targets(y)
+        # Missing classes are summed out at scoring; where they are refused all columns are named.
+        if not has_missing_cells(y):
+            assert_all_finite(y, input_name="y")
+            check_classification_targets(y)
         return y
+
+    def _y_missing(self) -> str | None:
+        return "error"

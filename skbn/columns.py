@@ -1,20 +1,56 @@
 """The levels of one column: learned, or given, and its values numbered by them."""
 
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from typing import Any
 
 import numpy as np
 
 from skbn.data import smallest_code_type
 from skbn.factors import Factor, read_factor
-from skbn.values import array_of_levels, is_infinite, is_missing, is_number_type, keys_of
+from skbn.missing import Gap, MissingCellsError
+from skbn.values import (
+    add_missing_level,
+    array_of_levels,
+    has_missing_level,
+    is_infinite,
+    is_missing,
+    is_number_type,
+    keys_of,
+)
 
 _N_SHOWN = 6
+_UNKNOWN, _MISSING = -1, -2
+_DECLARE = (
+    "Every level must be declared at fit: give the whole table a categorical dtype before it is "
+    "split, X = X.astype('category'), or list them with categories=."
+)
+_LENIENT = "Or let handle_unknown='missing' take such cells for missing."
+
+
+class RealValuedError(ValueError):
+    """Refusal of a column of measurements.
+
+    Attributes
+    ----------
+    label : hashable
+        What the column is called.
+    """
+
+    def __init__(self, label: Hashable, message: str) -> None:
+        super().__init__(message)
+        self.label = label
+
+    def __reduce__(self):
+        return RealValuedError, (self.label, *self.args)
 
 
 def learn_column(
-    values: Any, label: Any, levels: Any = "auto", rows: np.ndarray | None = None
+    values: Any,
+    label: Any,
+    levels: Any = "auto",
+    rows: np.ndarray | None = None,
+    missing: str = "error",
 ) -> tuple[np.ndarray, np.ndarray]:
     """Find the levels of one column and number its values.
 
@@ -28,6 +64,10 @@ def learn_column(
         declares, in its order and seen or not, else the sorted distinct values.
     rows : ndarray of shape (n_rows,), bool, optional
         Rows that are False are dropped before anything is read.
+    missing : {"error", "category"}
+        What missing cells are: refused, or of a level of their own, the last. It is NaN among
+        floats, else as it came in a column of Python objects, else None. Levels given by hand may
+        have it as their last.
 
     Returns
     -------
@@ -36,9 +76,11 @@ def learn_column(
 
     Raises
     ------
+    MissingCellsError
+        A ValueError, for missing values.
     ValueError
-        For missing, infinite or real values, values that are not among `levels`, and `levels`
-        that are empty, repeated, missing or infinite.
+        For infinite or real values, values that are not among `levels`, and `levels` that are
+        empty, repeated, missing or infinite.
     TypeError
         For values or dtypes that cannot be levels, and for columns that mix types.
 
@@ -53,25 +95,36 @@ def learn_column(
     """
     factor = read_factor(values, label, rows)
     if not isinstance(levels, str) or levels != "auto":
-        levels = _levels_by_hand(levels, label)
+        levels = _levels_by_hand(levels, label, missing)
+        if missing == "category" and not has_missing_level(levels) and (factor.codes < 0).any():
+            levels = add_missing_level(levels, factor.gap)
         return _find(factor, levels, label, rows), levels
-    _refuse_missing(factor, label, rows)
+    gone = factor.codes < 0
+    if missing == "error":
+        _refuse_missing(factor, gone, label, rows)
     _refuse_infinite_levels(factor.levels, label)
     if not factor.declared and not _is_whole(factor.levels):
-        raise ValueError(
+        raise RealValuedError(
+            label,
             f"Column {label!r} is real-valued: {len(factor.levels)} distinct values such as "
             f"{_show(factor.levels[:_N_SHOWN])}, and levels must be countable. Cut it into bins "
-            'with KBinsDiscretizer(encode="ordinal"); if its values really are levels, say so with '
-            "a categorical dtype or categories=."
+            'with KBinsDiscretizer(encode="ordinal")'
+            + (f" or, since {int(gone.sum())} cells are missing, with pandas.qcut(X[{label!r}], 4, "
+               "duplicates='drop')" if gone.any() else "")
+            + "; if its values really are levels, say so with a categorical dtype or categories=."
         )
-    return _compact(factor.codes, len(factor.levels)), factor.levels
+    if not gone.any():
+        return _compact(factor.codes, len(factor.levels)), factor.levels
+    levels = add_missing_level(factor.levels, factor.gap)
+    return _compact(np.where(gone, len(factor.levels), factor.codes), len(levels)), levels
 
 
 def apply_column(values: Any, label: Any, levels: np.ndarray) -> np.ndarray:
     """Number the values of one column by levels that are known.
 
     Values are compared by value, not dtype: 1 is 1.0, but neither is "1" nor True. Two floating
-    types are compared at the precision of the narrower.
+    types are compared at the precision of the narrower. Missing cells are of the last level if
+    that is a missing value.
 
     Parameters
     ----------
@@ -87,8 +140,10 @@ def apply_column(values: Any, label: Any, levels: np.ndarray) -> np.ndarray:
 
     Raises
     ------
+    MissingCellsError
+        A ValueError, for missing values.
     ValueError
-        For missing and infinite values and for values that are not among `levels`.
+        For infinite values and for values that are not among `levels`.
     TypeError
         For values or dtypes that cannot be levels, and for columns that mix types.
 
@@ -100,6 +155,56 @@ def apply_column(values: Any, label: Any, levels: np.ndarray) -> np.ndarray:
     [1, 0]
     """
     return _find(read_factor(values, label), levels, label)
+
+
+def apply_with_gaps(
+    values: Any,
+    label: Any,
+    levels: np.ndarray,
+    unknown: str = "error",
+    cure: str | None = None,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """As `apply_column`, for columns in which cells may be missing.
+
+    Parameters
+    ----------
+    values, label, levels
+        As for `apply_column`.
+    unknown : {"error", "missing"}
+        What values that are not among the levels are: refused, or as if the cell were missing. A
+        column of which every value has another type than the levels is refused all the same.
+    cure : str, optional
+        What a refusal advises; by default, what an estimator's user can do.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows,), uint8, uint16 or uint32
+        0 where the cell is missing.
+    gaps : ndarray of shape (n_rows,), bool, or None
+        Where it is; None if no cell is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn.columns import apply_with_gaps
+    >>> codes, gaps = apply_with_gaps([2, None, 3], "size", np.array([7, 2]), unknown="missing")
+    >>> codes.tolist(), gaps.tolist()
+    ([1, 0, 0], [False, True, True])
+    """
+    factor = read_factor(values, label)
+    codes = _number(factor, levels)
+    differ = _kinds_differ(factor.levels, levels)
+    if unknown == "error" or differ:
+        if cure is None:
+            cure = _DECLARE if differ else f"{_DECLARE} {_LENIENT}"
+        _refuse_unknown(factor, codes == _UNKNOWN, levels, label, None, cure)
+    elif has_missing_level(levels):
+        codes[codes == _UNKNOWN] = len(levels) - 1
+    gaps = codes < 0
+    if not gaps.any():
+        return _compact(codes, len(levels)), None
+    codes[gaps] = 0
+    return _compact(codes, len(levels)), gaps
 
 
 def positions_among(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
@@ -114,16 +219,27 @@ def positions_among(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
     return np.array([position.get(key, -1) for key in keys_of(values)], dtype=np.intp)
 
 
-def _levels_by_hand(levels: Any, label: Any) -> np.ndarray:
+def _levels_by_hand(levels: Any, label: Any, missing: str) -> np.ndarray:
     if isinstance(levels, (str, bytes, dict, set, frozenset)) or not isinstance(levels, Iterable):
         raise TypeError(f"The levels of column {label!r} must be 'auto' or a list in the order of "
                         f"their codes, got {reprlib.repr(levels)}.")
     levels = levels.to_pylist() if hasattr(levels, "to_pylist") else list(levels)
     if not levels:
         raise ValueError(f"Column {label!r} is given no levels. List at least one, or say 'auto'.")
+    if missing == "category" and is_missing(levels[-1]):
+        *levels, gap = levels
+        if any(map(is_missing, levels)):
+            raise ValueError(f"The levels of column {label!r} contain several missing values (NaN, "
+                             "None). List one, as the last level.")
+        return add_missing_level(_check_levels(levels, label), gap)
     if any(map(is_missing, levels)):
         raise ValueError(f"The levels of column {label!r} contain a missing value (NaN, None). "
-                         "Name that level, for example 'missing', in the levels and the column.")
+                         "Name that level, for example 'missing', in the levels and the column; "
+                         "with handle_missing='category' it may be listed, as the last level.")
+    return _check_levels(levels, label)
+
+
+def _check_levels(levels: list, label: Any) -> np.ndarray:
     array = array_of_levels(levels)
     _refuse_infinite_levels(array, label)
     try:
@@ -137,27 +253,53 @@ def _levels_by_hand(levels: Any, label: Any) -> np.ndarray:
     return array
 
 
+def _number(factor: Factor, levels: np.ndarray) -> np.ndarray:
+    """The level of every cell, or that it is missing or unknown."""
+    missing = len(levels) - 1 if has_missing_level(levels) else _MISSING
+    return np.append(positions_among(factor.levels, levels), missing)[factor.codes]
+
+
 def _find(
-    factor: Factor, levels: np.ndarray, label: Any, rows: np.ndarray | None = None
+    factor: Factor,
+    levels: np.ndarray,
+    label: Any,
+    rows: np.ndarray | None = None,
 ) -> np.ndarray:
-    _refuse_missing(factor, label, rows)
-    codes = positions_among(factor.levels, levels)[factor.codes]
-    unknown = codes < 0
+    """The level of every cell; each must have one."""
+    codes = _number(factor, levels)
+    _refuse_missing(factor, codes == _MISSING, label, rows)
+    _refuse_unknown(factor, codes == _UNKNOWN, levels, label, rows, _DECLARE)
+    return _compact(codes, len(levels))
+
+
+def _refuse_unknown(
+    factor: Factor,
+    unknown: np.ndarray,
+    levels: np.ndarray,
+    label: Any,
+    rows: np.ndarray | None,
+    cure: str,
+) -> None:
     if unknown.any():
         strange = factor.levels[np.unique(factor.codes[unknown])]
-        kinds = [sorted(set(map(_kind, array.tolist()))) for array in (strange, levels)]
-        differ = "" if set(kinds[0]) & set(kinds[1]) else (
-            f" The types differ: {' and '.join(kinds[0])} in the column, "
-            f"{' and '.join(kinds[1])} in the levels."
-        )
+        differ = _kinds_differ(strange, levels)
         raise ValueError(
             f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
             f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
-            f"0). Its levels are {_show(levels)}.{differ} Every level must be declared at fit: "
-            "give the whole table a categorical dtype before it is split, "
-            "X = X.astype('category'), or list them with categories=."
+            f"0). Its levels are {_show(levels)}.{differ} {cure}"
         )
-    return _compact(codes, len(levels))
+
+
+def _kinds_differ(values: np.ndarray, levels: np.ndarray) -> str:
+    """A sentence if none of the values is of the type of any level, else nothing."""
+    kinds = [
+        {_kind(value) for value in array.tolist() if not is_missing(value)}
+        for array in (values, levels)
+    ]
+    if not all(kinds) or kinds[0] & kinds[1]:
+        return ""
+    found, known = (" and ".join(sorted(names)) for names in kinds)
+    return f" The types differ: {found} in the column, {known} in the levels."
 
 
 def _kind(value: Any) -> str:
@@ -174,26 +316,26 @@ def _first(mask: np.ndarray, rows: np.ndarray | None) -> int:
     return row if rows is None else int(np.flatnonzero(rows)[row])
 
 
-def _refuse_missing(factor: Factor, label: Any, rows: np.ndarray | None) -> None:
-    missing = factor.codes < 0
+def _refuse_missing(
+    factor: Factor, missing: np.ndarray, label: Any, rows: np.ndarray | None
+) -> None:
     if missing.any():
-        raise ValueError(
-            f"Column {label!r} has {int(missing.sum())} missing value(s) (NaN, None or null), the "
-            f"first in row {_first(missing, rows)} (counted from 0). Fill them, drop their rows, "
-            f"or make them a category of their own, for example with {_cure(factor, label)}."
+        kind, cure = _cure(factor, label)
+        raise MissingCellsError(
+            [Gap(label, int(missing.sum()), _first(missing, rows), kind, cure)]
         )
 
 
-def _cure(factor: Factor, label: Any) -> str:
-    """A line of pandas that gives missing values a level of their own."""
+def _cure(factor: Factor, label: Any) -> tuple[str, str]:
+    """What kind of column it is, and pandas that gives its missing values a level of their own."""
     column = f"X[{label!r}]"
     fill = "cat.add_categories('missing').fillna('missing')"
     if factor.declared:
-        return f"{column}.{fill}"
+        return "declared", f"{column}.{fill}"
     if _is_whole(factor.levels):
-        return f"{column}.astype('string').fillna('missing')"
+        return "whole", f"{column}.astype('string').fillna('missing')"
     # As text every measurement would be a level.
-    return (
+    return "real", (
         f"pandas.qcut({column}, 4, duplicates='drop').{fill}, since the others are "
         f"{len(factor.levels)} distinct real values"
     )

@@ -56,6 +56,24 @@ class EveryConfiguration:
         stride = math.prod(self.cardinalities[place + 1 :])
         return first + stride * np.arange(self.cardinalities[place])[:, None]
 
+    def locate_grid(self, columns: Columns, shape: tuple[int, ...]) -> np.ndarray:
+        """The numbers of configurations on a grid.
+
+        Parameters
+        ----------
+        columns : sequence of ndarray
+            Codes of each parent, of shapes that broadcast to `shape`.
+        shape : tuple of int
+
+        Returns
+        -------
+        ndarray of intp, of `shape` or of one that broadcasts to it
+        """
+        numbers: np.ndarray | int = np.zeros((1,) * len(shape), dtype=np.intp)
+        for column, cardinality in zip(columns, self.cardinalities, strict=True):
+            numbers = numbers * cardinality + column
+        return numbers
+
 
 class ObservedConfigurations:
     """Numbers observed configurations 0 .. n_observed - 1 and every other one n_observed.
@@ -109,6 +127,11 @@ class ObservedConfigurations:
             self.locate([*columns[:place], state, *columns[place + 1 :]], n_rows)
             for state in range(self.cardinalities[place])
         ])
+
+    def locate_grid(self, columns: Columns, shape: tuple[int, ...]) -> np.ndarray:
+        """As `EveryConfiguration.locate_grid`."""
+        flat = [np.broadcast_to(column, shape).ravel() for column in columns]
+        return self.locate(flat, math.prod(shape)).reshape(shape)
 
     def _combine(self, keys: np.ndarray, columns: Columns, start: int, stop: int) -> np.ndarray:
         for place in range(start, stop):

@@ -69,12 +69,12 @@ class CPT:
         more_states = ["..."] if shown < len(self.states) else []
         header = [*map(str, self.parents), *map(str, self.states[:shown]), *more_states]
         body = [
-            [*map(str, names), *map(_probability, row[:shown]), *more_states]
+            [*map(str, names), *map(readable_probability, row[:shown]), *more_states]
             for names, row in zip(
                 self.configurations[:_MOST_ROWS], self.probabilities, strict=False
             )
         ]
-        lines += _aligned([header, *body], len(self.parents))
+        lines += aligned([header, *body], len(self.parents))
         hidden = len(self.configurations) - _MOST_ROWS
         if hidden > 0:
             lines.append(f"... {hidden:,} more observed configurations; to_frame() has them all")
@@ -83,19 +83,19 @@ class CPT:
             lines.append(
                 f"{readable_count(unseen)} of {readable_count(self.n_configurations)} "
                 f"configurations were not observed: each state has probability "
-                f"{_probability(1 / len(self.states))} there"
+                f"{readable_probability(1 / len(self.states))} there"
             )
         return "\n".join(lines)
 
     __repr__ = __str__
 
 
-def _probability(value: float) -> str:
+def readable_probability(value: float) -> str:
     """Four decimals, but never 0.0000 for what is possible."""
     return f"{value:.4f}" if value >= 0.0001 or value == 0 else f"{value:.0e}"
 
 
-def _aligned(table: Sequence[Sequence[str]], n_names: int) -> list[str]:
+def aligned(table: Sequence[Sequence[str]], n_names: int) -> list[str]:
     """Lines of text with names flush left and numbers flush right."""
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [

@@ -16,6 +16,7 @@ from skbn.given_graph import fitted_within, read_graph
 from skbn.reading import label_of_target, read_table
 from skbn.special import float_of
 from skbn.uniformity import uniformity
+from skbn.values import has_missing_level
 
 _TEXT, _NUMBER = object, np.float64
 _COLUMNS = {
@@ -144,7 +145,8 @@ def edge_report(
     """
     graph = fitted_within(graph)
     ess = _read_ess(ess, graph)
-    reading = read_table(X, y, sample_weight, _read_categories(categories, graph, X, y))
+    categories, missing = _read_categories(categories, graph, X, y)
+    reading = read_table(X, y, sample_weight, categories, missing)
     labels = reading.labels
     dag = read_graph(graph, labels)
     edges = [(a, b, True) for a, b in dag.edges]
@@ -211,15 +213,19 @@ def _read_ess(ess: Any, graph: Any) -> float:
     return float(ess)
 
 
-def _read_categories(categories: Any, graph: Any, X: Any, y: Any) -> Any:
-    """The levels of a fitted graph for those of its columns that the table has."""
+def _read_categories(categories: Any, graph: Any, X: Any, y: Any) -> tuple[Any, str]:
+    """The levels of a fitted graph for those of its columns that the table has.
+
+    Missing cells are a level where they are one of the graph's.
+    """
     network = getattr(graph, "network_", graph)
     if not (isinstance(categories, str) and categories == "auto" and hasattr(network, "labels")):
-        return categories
+        return categories, "error"
     labels = open_table(X).names
     if y is not None:
         labels = [*labels, label_of_target(y)]
     levels: dict[Hashable, np.ndarray] = dict(
         zip(network.labels, network.categories, strict=True)
     )
-    return {label: levels[label] for label in labels if label in levels}
+    used = {label: levels[label] for label in labels if label in levels}
+    return used, "category" if any(map(has_missing_level, used.values())) else "error"

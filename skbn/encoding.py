@@ -9,8 +9,9 @@ import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils import check_array
 
-from skbn.columns import apply_column, learn_column
+from skbn.columns import RealValuedError, apply_column, apply_with_gaps, learn_column
 from skbn.factors import refuse_odd_array, require_rows
+from skbn.missing import MissingCellsError
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,8 +25,8 @@ class Table:
     shape : (n_rows, n_columns)
     columns : list of narwhals Series or ndarray of shape (n_rows,)
     known : dict
-        What was read by known levels, see `apply_categories`: a table that is held may be asked
-        for many times, by models with the same levels.
+        What was read by known levels, see `apply_categories_with_gaps`: a table that is held may
+        be asked for many times, by models with the same levels.
     """
 
     native: Any
@@ -66,6 +67,7 @@ def learn_categories(
     labels: Sequence[Any],
     categories: Any = "auto",
     rows: np.ndarray | None = None,
+    missing: str = "error",
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Find the levels of every column of a table and number its cells.
 
@@ -79,6 +81,8 @@ def learn_categories(
         or the levels in the order of their codes.
     rows : ndarray of shape (n_rows,), bool, optional
         Rows that are False are dropped before anything is read, levels included.
+    missing : {"error", "category"}
+        As for `skbn.columns.learn_column`.
 
     Returns
     -------
@@ -88,6 +92,8 @@ def learn_categories(
 
     Raises
     ------
+    MissingCellsError
+        A ValueError that names all columns with missing cells.
     ValueError, TypeError
         As `skbn.columns.learn_column`, for tables without rows or columns, and for `categories`
         that do not fit the columns.
@@ -109,17 +115,34 @@ def learn_categories(
             )
         require_rows((int(np.count_nonzero(rows)), table.shape[1]))
     entries = _entries_by_column(categories, labels)
-    learned = [
-        learn_column(column, label, entry, rows)
-        for column, label, entry in zip(table.columns, labels, entries, strict=True)
-    ]
+    learned, gaps, real_valued, first = [], [], [], None
+    for column, label, entry in zip(table.columns, labels, entries, strict=True):
+        try:
+            learned.append(learn_column(column, label, entry, rows, missing))
+        except MissingCellsError as error:
+            first = first or error
+            gaps += error.gaps
+        except RealValuedError as error:
+            first = first or error
+            real_valued.append(error)
+        except (TypeError, ValueError):
+            # What was found already is told first, for all columns at once.
+            if first is None:
+                raise
+    if isinstance(first, MissingCellsError):
+        raise MissingCellsError(gaps)
+    if len(real_valued) > 1:
+        more = ", ".join(repr(error.label) for error in real_valued[1:])
+        raise RealValuedError(first.label, f"{first} The same goes for {more}.")
+    if first is not None:
+        raise first
     return _stack([codes for codes, _ in learned]), [levels for _, levels in learned]
 
 
 def apply_categories(
     X: Any, labels: Sequence[Any], categories: Sequence[np.ndarray]
 ) -> np.ndarray:
-    """Number the cells of a table by levels that are known.
+    """Number the cells of a table by levels that are known; none may be missing.
 
     Parameters
     ----------
@@ -138,16 +161,53 @@ def apply_categories(
     ValueError, TypeError
         As `skbn.columns.apply_column`, and for tables without rows or columns.
     """
+    return _stack([
+        apply_column(column, label, levels)
+        for column, label, levels in zip(open_table(X).columns, labels, categories, strict=True)
+    ])
+
+
+def apply_categories_with_gaps(
+    X: Any,
+    labels: Sequence[Any],
+    categories: Sequence[np.ndarray],
+    unknown: str = "error",
+    cure: str | None = None,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """As `apply_categories`, for tables in which cells may be missing.
+
+    Parameters
+    ----------
+    X, labels, categories
+        As for `apply_categories`.
+    unknown, cure
+        As for `skbn.columns.apply_with_gaps`.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_columns, n_rows), uint8, uint16 or uint32
+        0 where the cell is missing.
+    missing : ndarray of shape (n_columns, n_rows), bool, or None
+        Where it is; None if no cell is.
+    """
     table = open_table(X)
-    # The levels are kept beside the codes, so that no other array gets their identity.
-    key = tuple(map(id, categories))
-    if key not in table.known:
-        codes = _stack([
-            apply_column(column, label, levels)
-            for column, label, levels in zip(table.columns, labels, categories, strict=True)
-        ])
-        table.known[key] = codes, list(categories)
-    return table.known[key][0]
+    # The levels are kept beside what is read, so that no other array gets their identity.
+    key = (unknown, *map(id, categories))
+    if key in table.known:
+        return table.known[key][0]
+    read = [
+        apply_with_gaps(column, label, levels, unknown, cure)
+        for column, label, levels in zip(table.columns, labels, categories, strict=True)
+    ]
+    missing = None
+    if any(gaps is not None for _, gaps in read):
+        missing = np.zeros((len(read), table.shape[0]), dtype=bool)
+        for row, (_, gaps) in zip(missing, read, strict=True):
+            if gaps is not None:
+                row[:] = gaps
+    codes = _stack([codes for codes, _ in read])
+    table.known[key] = (codes, missing), list(categories)
+    return codes, missing
 
 
 def open_frame(X: Any) -> nw.DataFrame | None:

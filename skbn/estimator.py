@@ -12,10 +12,10 @@ from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbn.climbing import SearchResult
-from skbn.columns import apply_column
+from skbn.columns import apply_with_gaps
 from skbn.constraints import Constraints
 from skbn.coordinate_ascent import Ascent
-from skbn.encoding import Table, apply_categories, open_table
+from skbn.encoding import Table, apply_categories_with_gaps, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.learning import Learning
 from skbn.network import BayesianNetwork
@@ -77,6 +77,14 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
     categories : "auto", list or dict, default="auto"
         The levels of the columns: read from the table, or given as one list per column, or as a
         dictionary from column name to list. A categorical dtype keeps its declared levels.
+    handle_missing : {"error", "category"}, default="error"
+        What missing cells (NaN, None, NA, null) are at fit: refused, or a level of their column,
+        its last, which `categories_` and `sample` show as a missing value. At prediction missing
+        cells are summed out, but in a column that has this level they are of it.
+    handle_unknown : {"error", "missing"}, default="error"
+        What values that `fit` did not know are at prediction: refused, or as if the cell were
+        missing. So is an unknown y. A column all of another type, such as text where there were
+        numbers, is refused all the same.
     n_jobs : int, default=None
         Number of threads for the restarts, or for an exact search.
     random_state : int, RandomState instance or None, default=None
@@ -154,6 +162,8 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         "max_iter": [Interval(Integral, 0, None, closed="left"), None],
         "parameter_ess": [Interval(Real, 0, None, closed="neither"), None],
         "categories": [StrOptions({"auto"}), list, tuple, dict],
+        "handle_missing": [StrOptions({"error", "category"})],
+        "handle_unknown": [StrOptions({"error", "missing"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -175,6 +185,8 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         max_iter=None,
         parameter_ess=None,
         categories="auto",
+        handle_missing="error",
+        handle_unknown="error",
         n_jobs=None,
         random_state=None,
         verbose=0,
@@ -192,6 +204,8 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         self.max_iter = max_iter
         self.parameter_ess = parameter_ess
         self.categories = categories
+        self.handle_missing = handle_missing
+        self.handle_unknown = handle_unknown
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -205,6 +219,7 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
             Categories: integers, integer-valued floats, bools, strings, or a categorical dtype.
+            Missing cells only with ``handle_missing="category"``.
         y : array-like of shape (n_samples,), default=None
             Joins the network as its last variable, named as the Series is, else "y".
         sample_weight : array-like of shape (n_samples,), default=None
@@ -233,18 +248,27 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
+            Missing cells are summed out.
         y : array-like of shape (n_samples,), default=None
             Given: ln p(x, y). Left out of a network that was fitted with y: ln p(x), y summed
-            out.
+            out, as it is in the rows where y is missing.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        ValueError
+            Where summing out takes a table of more than 2**25 entries: so many columns that
+            depend on each other are missing at once.
         """
-        codes = self._read_codes(X, y)
+        codes, missing = self._read_codes(X, y)
         if self._y_template is not None and y is None:
-            return self.network_.marginal_log_prob_codes(codes, len(codes) - 1)
-        return self.network_.log_prob_codes(codes)
+            if missing is None:
+                return self.network_.marginal_log_prob_codes(codes, len(codes) - 1)
+            missing[-1] = True
+        return self.network_.log_prob_codes(codes, missing)
 
     def score(self, X, y=None, sample_weight=None):
         """Mean log-probability of the rows, in nats: minus the log-loss of the joint model.
@@ -267,19 +291,35 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
     def predict_proba(self, X):
         """Probabilities of the states of y, or of every column given all others.
 
+        Missing cells are summed out: what is given is what the row has.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or list of ndarray
             P(y | x) if the network was fitted with y. Otherwise one array of shape (n_samples,
             n_states) per column, P(column | the other columns).
         """
-        codes = self._read_codes(X)
+        codes, missing = self._read_codes(X)
         if self._y_template is not None:
-            return self.network_.conditional_codes(codes, len(codes) - 1)
-        return [self.network_.conditional_codes(codes, column) for column in range(len(codes))]
+            return self.network_.conditional_codes(codes, len(codes) - 1, missing)
+        return [
+            self.network_.conditional_codes(codes, column, missing)
+            for column in range(len(codes))
+        ]
 
     def predict(self, X):
         """The most probable class, or every column's most probable state given all others.
+
+        Each column for itself; ``network_.most_probable`` completes the gaps of a row together.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Missing cells are summed out.
 
         Returns
         -------
@@ -323,6 +363,7 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         tags = super().__sklearn_tags__()
         # As scikit-learn's encoders: text is read, but `string` would promise that any object is.
         tags.input_tags.categorical = True
+        tags.input_tags.allow_nan = self.handle_missing == "category"
         return tags
 
     def _open(self, X, *, reset: bool) -> Table:
@@ -352,7 +393,14 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         """The table and y as they came, and what they were read into."""
         table = self._open(X, reset=True)
         y = self._check_y(y, table)
-        return table, y, read_table(table, y, sample_weight, self.categories)
+        reading = read_table(
+            table, y, sample_weight, self.categories, self.handle_missing, self._y_missing()
+        )
+        return table, y, reading
+
+    def _y_missing(self) -> str | None:
+        """What missing cells of y are at fit, if not the same as those of X."""
+        return None
 
     def _prepare(self, reading: Reading) -> Learning:
         """The search that the parameters describe."""
@@ -445,21 +493,32 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
                     f"Leave {name} at {default}, or choose another search."
                 )
 
-    def _read_codes(self, X, y=None) -> np.ndarray:
-        """Codes (n_variables, n_samples) of a table to predict; y is 0 where it is not given."""
+    def _read_codes(self, X, y=None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Codes (n_variables, n_samples) of a table to predict, and where cells are missing.
+
+        None is missing where all are there. If y is not given it is 0, and not called missing.
+        """
         check_is_fitted(self, "network_")
         if y is not None and self._y_template is None:
             raise ValueError("y came to a network that was fitted without y. Fit it with y.")
         table = self._open(X, reset=False)
-        codes = apply_categories(table, table.names, self.categories_[: table.shape[1]])
-        if self._y_template is None:
-            return codes
-        if y is None:
-            return append_variable(codes, np.zeros(table.shape[0], dtype=np.uint8))
-        y = self._check_y(y, table)
-        return append_variable(
-            codes, apply_column(y, self.network_.labels[-1], self.categories_[-1])
+        codes, missing = apply_categories_with_gaps(
+            table, table.names, self.categories_[: table.shape[1]], self.handle_unknown
         )
+        if self._y_template is None:
+            return codes, missing
+        y_codes, y_gaps = np.zeros(table.shape[0], dtype=np.uint8), None
+        if y is not None:
+            y_codes, y_gaps = apply_with_gaps(
+                self._check_y(y, table),
+                self.network_.labels[-1],
+                self.categories_[-1],
+                self.handle_unknown,
+            )
+        if missing is not None or y_gaps is not None:
+            here = np.zeros(codes.shape, dtype=bool) if missing is None else missing
+            missing = np.vstack([here, np.zeros(len(y_codes), bool) if y_gaps is None else y_gaps])
+        return append_variable(codes, y_codes), missing
 
 
 def _named_history(run: SearchResult, labels: list[Hashable]) -> list[HistoryStep]:

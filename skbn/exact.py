@@ -15,7 +15,7 @@ from skbn.counts import count_family
 from skbn.data import CategoricalData
 from skbn.graph_prior import EdgePenalty, LogPrior
 from skbn.local_scores import LocalScores
-from skbn.memory import available_memory
+from skbn.memory import memory_limit, refuse_if_too_large
 from skbn.parent_sets import ParentRules, as_set, bits
 from skbn.scores import Family, terms_of
 from skbn.signatures import Signatures
@@ -153,7 +153,7 @@ def exact_searches(
         raise ValueError("All scores must be of the same table, and the same but for their ess.")
     n = data.n_variables
     n_tail = _tail(n)
-    limit = available_memory() if max_memory is None else max_memory
+    limit = memory_limit(max_memory)
     # The rest of the estimate takes its time for very many columns: the least comes first.
     fixed = _search_memory(n, n_tail) + _SIGNATURE_BYTES * Signatures(data.cardinalities.tolist()).n
     _refuse_if_too_large(n, 8 * 2**n + fixed, limit)
@@ -301,20 +301,10 @@ def _search_memory(n: int, n_tail: int) -> int:
 
 
 def _refuse_if_too_large(n: int, needed: int, limit: float) -> None:
-    if needed > limit:
-        # Whole numbers: the bytes for very many columns are beyond every float.
-        raise MemoryError(
-            f"An exact search over {n} variables takes about {_readable(needed)}, more than the "
-            f"limit of {_readable(limit)}. "
-            "Use fewer columns, or another search, such as 'greedy' or 'order'."
-        )
-
-
-def _readable(n_bytes: int | float) -> str:
-    whole = int(n_bytes)
-    if whole < 10**15:
-        return f"{whole} bytes ({whole / 1e9:.3g} GB)"
-    return f"1e{len(str(whole)) - 1} bytes"
+    refuse_if_too_large(
+        needed, limit, f"An exact search over {n} variables takes",
+        "Use fewer columns, or another search, such as 'greedy' or 'order'.",
+    )
 
 
 def _best_parents_of_all(

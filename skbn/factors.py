@@ -28,12 +28,14 @@ class Factor:
     """A column as it came: a number per row, -1 where missing, and what the numbers stand for.
 
     `declared` says that the levels come from a categorical dtype, in its order, seen or not;
-    otherwise they are the sorted distinct values.
+    otherwise they are the sorted distinct values. `gap` is what stood in the first missing cell of
+    a column of Python objects.
     """
 
     codes: np.ndarray
     levels: np.ndarray
     declared: bool = False
+    gap: Any = None
 
 
 def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Factor:
@@ -80,6 +82,23 @@ def open_series(values: Any) -> nw.Series | None:
         values = pyarrow.chunked_array([values])
     is_series = nw.dependencies.is_into_series(values)
     return nw.from_native(values, series_only=True) if is_series else None
+
+
+def has_missing_cells(values: Any) -> bool:
+    """Whether a column, as it came, has missing cells; infinity is none."""
+    column = open_series(values)
+    if column is None:
+        column = np.asarray(values)
+        if column.dtype.kind == "f":
+            return bool(np.isnan(column).any())
+        return column.dtype.kind == "O" and _any_missing(column.ravel().tolist())
+    if isinstance(column.dtype, (nw.Object, nw.Float32, nw.Float64)):
+        return _any_missing(column.to_list())
+    return bool(column.is_null().any())
+
+
+def _any_missing(values: list) -> bool:
+    return any(map(may_be_missing, set(map(type, values)))) and any(map(is_missing, values))
 
 
 def _read_series(series: nw.Series, label: Any) -> Factor:
@@ -169,13 +188,13 @@ def _sorted(factor: Factor) -> Factor:
     return Factor(ranks[factor.codes], factor.levels[order])
 
 
-def _spread(factor: Factor, missing: np.ndarray) -> Factor:
+def _spread(factor: Factor, missing: np.ndarray, gap: Any = None) -> Factor:
     """Put the codes of the present rows back between the missing ones."""
     if not missing.any():
         return factor
     codes = np.full(len(missing), -1)
     codes[~missing] = factor.codes
-    return Factor(codes, factor.levels, factor.declared)
+    return Factor(codes, factor.levels, factor.declared, gap)
 
 
 def _read_array(values: np.ndarray, label: Any) -> Factor:
@@ -230,7 +249,8 @@ def _read_objects(values: list, label: Any) -> Factor:
         missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
         present = [value for value, gone in zip(values, missing, strict=True) if not gone]
         if missing.any():
-            return _spread(_read_objects(present, label), missing)
+            gap = values[int(np.argmax(missing))]
+            return _spread(_read_objects(present, label), missing, gap)
     if types and all(issubclass(kind, (bool, np.bool_)) for kind in types):
         return _read_array(np.array(values, dtype=bool), label)
     if not all(issubclass(kind, str) for kind in types):

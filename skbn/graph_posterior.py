@@ -11,11 +11,10 @@ from joblib import effective_n_jobs
 from sklearn.utils import check_random_state, check_scalar
 
 from skbn.constraints import position
-from skbn.exact import _readable
 from skbn.family_weights import put_in, take_out
 from skbn.graph_sampler import sample_dags, sample_orders
 from skbn.graph_sums import GraphSums
-from skbn.memory import available_memory
+from skbn.memory import memory_limit, refuse_if_too_large
 from skbn.parent_sets import bits
 from skbn.workers import Workers
 
@@ -276,7 +275,7 @@ class EdgePosteriors:
         """The probability that all families are among those to keep."""
         state = self._needed()
         n = len(self.labels)
-        refuse_if_too_large(n, 8 * keep.size + GraphSums.memory(n), memory_limit(state.max_memory))
+        refuse_sums(n, 8 * keep.size + GraphSums.memory(n), memory_limit(state.max_memory))
         with Workers(max(1, effective_n_jobs(state.n_jobs)), None) as workers:
             sums = GraphSums(np.where(keep, state.sums.logs, -np.inf), workers)
             total = sums.log_order_sum if self.prior == "orders" else sums.sum_dags()[0]
@@ -294,18 +293,12 @@ class EdgePosteriors:
         return self._state
 
 
-def memory_limit(max_memory: int | None) -> float:
-    """The bytes that may be taken: those that are available, if nobody says."""
-    return available_memory() if max_memory is None else max_memory
-
-
-def refuse_if_too_large(n: int, needed: int, limit: float) -> None:
+def refuse_sums(n: int, needed: int, limit: float) -> None:
     """Refuse sums that take more bytes than there are, before anything is allocated."""
-    if needed > limit:
-        raise MemoryError(
-            f"Sums over all graphs of {n} variables take about {_readable(needed)}, more than the "
-            f"limit of {_readable(limit)}. Use fewer columns, or search the best graph alone."
-        )
+    refuse_if_too_large(
+        needed, limit, f"Sums over all graphs of {n} variables take",
+        "Use fewer columns, or search the best graph alone.",
+    )
 
 
 def _is_uniform(labels: Sequence[Hashable]) -> bool:

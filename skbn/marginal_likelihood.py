@@ -9,10 +9,11 @@ from joblib import effective_n_jobs
 from skbn.constraints import Constraints
 from skbn.family_weights import FamilyWeights, without_constants
 from skbn.graph_counts import log_prior_total
-from skbn.graph_posterior import EdgePosteriors, GraphState, memory_limit, refuse_if_too_large
+from skbn.graph_posterior import EdgePosteriors, GraphState, refuse_sums
 from skbn.graph_prior import LogPrior
 from skbn.graph_sums import GraphSums, sum_over_members
 from skbn.local_scores import LocalScores
+from skbn.memory import memory_limit
 from skbn.workers import Workers
 
 # What each product of cardinalities takes in lists.
@@ -131,9 +132,9 @@ def _weights(
     fixed = GraphSums.memory(n) + (n + 48 * n_threads) * 2 ** (n - 1)
     _, equally_many = np.unique(scores[0].data.cardinalities, return_counts=True)
     fixed += _SIGNATURE_BYTES * math.prod((equally_many + 1).tolist())
-    refuse_if_too_large(n, fixed, limit)
+    refuse_sums(n, fixed, limit)
     weights = FamilyWeights(scores, constraints)
-    refuse_if_too_large(n, fixed + weights.memory(n_threads), limit)
+    refuse_sums(n, fixed + weights.memory(n_threads), limit)
     return weights, fixed
 
 

@@ -1,64 +1,88 @@
-"""How much memory this process may still take."""
+"""How much memory there is, and refusing what would not fit before anything is allocated."""
 
 import math
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
-try:
-    import resource
-except ImportError:  # not on Windows
-    resource = None
 
-# Control groups of version 2 and version 1: folder, limit, and what is taken of it.
-_CONTROL_GROUPS = (
-    ("/sys/fs/cgroup", "memory.max", "memory.current"),
-    ("/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"),
-)
+def memory_limit(max_memory: float | None) -> float:
+    """The bytes that may be taken: those that are available, if nobody says."""
+    return available_memory() if max_memory is None else max_memory
 
 
 def available_memory() -> float:
-    """Bytes that can be allocated: the least of what the machine, a container and ulimit leave.
+    """Bytes that this process can still get; infinite if nobody knows.
 
-    Infinite if nobody knows.
+    The least of the physical memory that is free or can be freed, of what the control group leaves
+    (containers and job queues set one), and of the limit of the address space (``ulimit -v``).
     """
-    return min(max(0.0, left) for left in (math.inf, *_left()))
+    return max(0.0, min(_physical(), _control_group(), _address_space()))
 
 
-def _left() -> Iterator[float]:
-    machine = _of_machine()
-    if machine is not None:
-        yield machine
-    for folder, limit, taken in _CONTROL_GROUPS:
-        limit, taken = _number_in(f"{folder}/{limit}"), _number_in(f"{folder}/{taken}")
-        if limit is not None and taken is not None:
-            # Files that were read count as taken, and make room when it is needed.
-            yield limit - taken + (_number_in(f"{folder}/memory.stat", "inactive_file") or 0.0)
-    if resource is not None:
-        limit, _ = resource.getrlimit(resource.RLIMIT_AS)
-        pages = _number_in("/proc/self/statm")
-        if limit != resource.RLIM_INFINITY and pages is not None:
-            yield limit - pages * resource.getpagesize()
+def refuse_if_too_large(needed: int, limit: float, what: str, cure: str) -> None:
+    """Raise a MemoryError that says what takes how much, and what to do."""
+    if needed > limit:
+        # Whole numbers: the bytes for very many columns are beyond every float.
+        raise MemoryError(
+            f"{what} about {readable(needed)}, more than the limit of {readable(limit)}. {cure}"
+        )
 
 
-def _of_machine() -> float | None:
-    """Bytes of physical memory that are free or can be freed."""
-    available = _number_in("/proc/meminfo", "MemAvailable:")
+def readable(n_bytes: int | float) -> str:
+    """A number of bytes for a message."""
+    whole = int(n_bytes)
+    if whole < 10**15:
+        return f"{whole} bytes ({whole / 1e9:.3g} GB)"
+    return f"1e{len(str(whole)) - 1} bytes"
+
+
+def _physical() -> float:
+    available = _field("/proc/meminfo", "MemAvailable:")
     if available is not None:
-        return 1024.0 * available
+        return available
     try:
         return float(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"))
     except (AttributeError, ValueError, OSError):
-        return None
+        return math.inf
 
 
-def _number_in(path: str, word: str | None = None) -> float | None:
-    """The number that a file begins with, or that follows a word at the beginning of a line."""
+def _control_group() -> float:
+    for folder, limit, used, cached in (
+        ("/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file"),
+        (
+            "/sys/fs/cgroup/memory",
+            "memory.limit_in_bytes",
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    ):
+        try:
+            # "max" where there is no limit. What is used includes files that can be dropped.
+            room = float(Path(folder, limit).read_text()) - float(Path(folder, used).read_text())
+            statistics = dict(map(str.split, Path(folder, "memory.stat").read_text().splitlines()))
+            return room + float(statistics.get(cached, 0))
+        except (OSError, ValueError):
+            continue
+    return math.inf
+
+
+def _address_space() -> float:
     try:
-        for line in Path(path).read_text().splitlines():
-            parts = line.split()
-            if word is None or parts[:1] == [word]:
-                return float(parts[0 if word is None else 1])
-    except (OSError, ValueError, IndexError):
-        pass
-    return None
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    except (ImportError, OSError, ValueError):
+        return math.inf
+    if limit == resource.RLIM_INFINITY:
+        return math.inf
+    return limit - (_field("/proc/self/status", "VmSize:") or 0.0)
+
+
+def _field(path: str, name: str) -> float | None:
+    """Bytes of a field that the system gives in units of 1024."""
+    try:
+        with open(path) as lines:
+            line = next(line for line in lines if line.startswith(name))
+        return 1024.0 * int(line.split()[1])
+    except (OSError, StopIteration, ValueError):
+        return None

@@ -52,20 +52,41 @@ class NetworkMixture:
     def __repr__(self) -> str:
         return f"NetworkMixture({len(self.networks)} networks)"
 
-    def log_prob_codes(self, codes: np.ndarray) -> np.ndarray:
-        """ln p(x) of complete rows; as `BayesianNetwork.log_prob_codes`."""
+    def log_prob_codes(
+        self, codes: np.ndarray, missing: np.ndarray | None = None
+    ) -> np.ndarray:
+        """ln p of what rows have; as `BayesianNetwork.log_prob_codes`."""
+        if missing is not None and missing.any():
+            return self._mean(np.stack([
+                network.log_prob_codes(codes, missing) for network in self.networks
+            ]))
         result = np.empty(codes.shape[1])
         for rows in self._blocks(codes.shape[1], 1):
             of_tables = np.stack([table.log_prob(codes[:, rows]) for table in self._tables])
             result[rows] = self._mean(self._use @ of_tables)
         return result
 
-    def conditional_codes(self, codes: np.ndarray, variable: int) -> np.ndarray:
-        """P(`variable` | all other columns); as `BayesianNetwork.conditional_codes`.
+    def conditional_codes(
+        self, codes: np.ndarray, variable: int, missing: np.ndarray | None = None
+    ) -> np.ndarray:
+        """P(`variable` | what else each row has); as `BayesianNetwork.conditional_codes`.
 
         Networks count by how well they explain the other columns, as the joint distribution has
         it, not by their weights alone.
         """
+        if missing is not None and np.delete(missing, variable, axis=0).any():
+            others = missing.copy()
+            others[variable] = True
+            of_networks = np.stack([
+                network.log_prob_codes(codes, others) for network in self.networks
+            ])
+            weights = softmax(of_networks + np.log(self.weights)[:, None], axis=0)
+            conditionals = (
+                network.conditional_codes(codes, variable, missing) for network in self.networks
+            )
+            return sum(
+                weight[:, None] * each for weight, each in zip(weights, conditionals, strict=True)
+            )
         cardinality = self.networks[0].tables[variable].cardinality
         result = np.empty((codes.shape[1], cardinality))
         for rows in self._blocks(codes.shape[1], cardinality):

@@ -2,19 +2,29 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from skbn.cpt import CPT
 from skbn.data import CategoricalData, smallest_code_type
 from skbn.equivalence import cpdag_of
+from skbn.evidence import find_columns
 from skbn.graph import CycleError, topological_order
+from skbn.inference import Inference
 from skbn.parameters import ConditionalTable, fit_tables
 from skbn.persistence import Persistent
+from skbn.posterior import Posterior
+from skbn.questions import (
+    are_separated,
+    ask_log_prob,
+    ask_most_probable,
+    ask_posterior,
+    ask_sample,
+)
 
 # Rows are taken in blocks of about this many numbers, which stay in the processor's cache.
 _BLOCK = 2**15
-_MOST_NAMES = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -181,32 +191,207 @@ class BayesianNetwork(Persistent):
             n_configurations=table.n_configurations,
         )
 
-    def log_prob_codes(self, codes: np.ndarray) -> np.ndarray:
-        """ln p(x) of complete rows.
+    def d_separated(self, x: Any, y: Any, given: Any = ()) -> bool:
+        """Whether the graph says that `x` and `y` are independent given `given`.
+
+        Parameters
+        ----------
+        x, y, given : column or collection of columns
+
+        Returns
+        -------
+        bool
+            True if every trail between a column of `x` and one of `y` is blocked. The parameters
+            may make columns independent that are not d-separated.
+
+        Raises
+        ------
+        ValueError
+            For unknown columns, for an empty `x` or `y`, and for a column in two of the three.
+        """
+        return are_separated(self, x, y, given)
+
+    def log_prob(self, rows: Any) -> float | np.ndarray:
+        """ln of the probability of what is known, everything else summed out.
+
+        Parameters
+        ----------
+        rows : dict, data frame or array-like of shape (n_rows, n_variables)
+            A dictionary from column to state is one row. Otherwise a table: the columns of a data
+            frame, or of a dictionary of arrays, are found by name, in any order, and may be some
+            of the network's; an array has all. Missing cells (NaN, None, null) are summed out,
+            unless missing is a level of the column.
+
+        Returns
+        -------
+        float for a dictionary of states, else ndarray of shape (n_rows,)
+            In nats; minus infinity for what is impossible.
+
+        Raises
+        ------
+        ValueError
+            For unknown columns and states, and where summing out takes a table of more than 2**25
+            entries.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skbn import BayesNetStructureEstimator
+        >>> X = (load_iris().data > [5.8, 3.0, 4.3, 1.3]).astype(int)
+        >>> network = BayesNetStructureEstimator(random_state=0).fit(X).network_
+        >>> round(network.log_prob({"x0": 1, "x3": 1}), 3)
+        -0.882
+        """
+        return ask_log_prob(self, rows)
+
+    def posterior(self, columns: Any, evidence: Any = None) -> Posterior:
+        """P(columns | evidence), exact.
+
+        Parameters
+        ----------
+        columns : column, or sequence of columns for their joint distribution
+        evidence : dict, data frame or array-like of shape (n_rows, n_variables), optional
+            What is known, as in `log_prob`. Every row of a table is evidence of its own; cells of
+            `columns` are then not read.
+
+        Returns
+        -------
+        Posterior
+            ``probabilities`` is the array, with an axis per column, after one for the rows of a
+            table; ``to_frame()`` has the names, and so has ``print``.
+
+        Raises
+        ------
+        ValueError
+            For unknown columns and states, for a column that is both asked for and in the
+            dictionary, for evidence of probability 0, and where a table of more than 2**25 entries
+            would be needed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skbn import BayesNetStructureEstimator
+        >>> X = (load_iris().data > [5.8, 3.0, 4.3, 1.3]).astype(int)
+        >>> network = BayesNetStructureEstimator(random_state=0).fit(X).network_
+        >>> network.posterior("x2", {"x0": 1})
+        P(x2 | x0=1)
+             0       1
+        0.0648  0.9352
+        >>> network.posterior(["x0", "x2"]).probabilities.round(2)
+        array([[0.45, 0.08],
+               [0.03, 0.44]])
+        """
+        return ask_posterior(self, columns, evidence)
+
+    def most_probable(self, evidence: Any = None) -> Any:
+        """The most probable completion of what is known, exact: all gaps of a row at once.
+
+        Parameters
+        ----------
+        evidence : dict, data frame or array-like of shape (n_rows, n_variables), optional
+            What is known, as in `log_prob`.
+
+        Returns
+        -------
+        dict, or the kind of table given
+            A dictionary of states gets one with every column. A table gets one with its columns
+            and rows, their gaps filled; columns that it does not have are completed with them, but
+            not returned. Of equally probable completions always the same is taken.
+
+        Raises
+        ------
+        ValueError
+            For unknown columns and states, for evidence of probability 0, and where a table of
+            more than 2**25 entries would be needed.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skbn import BayesNetStructureEstimator
+        >>> X = (load_iris().data > [5.8, 3.0, 4.3, 1.3]).astype(int)
+        >>> network = BayesNetStructureEstimator(random_state=0).fit(X).network_
+        >>> network.most_probable({"x0": 1})
+        {'x0': 1, 'x1': 1, 'x2': 1, 'x3': 1}
+        >>> network.most_probable([[0, 1, None, 0], [None, 0, 1, 1]]).tolist()
+        [[0, 1, 0, 0], [1, 0, 1, 1]]
+        """
+        return ask_most_probable(self, evidence)
+
+    def sample(
+        self, n_samples: int = 1, evidence: Any = None, random_state: Any = None
+    ) -> dict[Hashable, np.ndarray]:
+        """Draw rows, given what is known: exact, and without rejecting any.
+
+        Parameters
+        ----------
+        n_samples : int
+        evidence : dict from column to state, optional
+        random_state : int, RandomState instance or None, default=None
+
+        Returns
+        -------
+        dict from column to ndarray of shape (n_samples,)
+            All columns, those of the evidence included. ``pandas.DataFrame`` and its likes take
+            it as it is.
+
+        Raises
+        ------
+        ValueError
+            As for `posterior`.
+
+        Examples
+        --------
+        >>> from sklearn.datasets import load_iris
+        >>> from skbn import BayesNetStructureEstimator
+        >>> X = (load_iris().data > [5.8, 3.0, 4.3, 1.3]).astype(int)
+        >>> network = BayesNetStructureEstimator(random_state=0).fit(X).network_
+        >>> draws = network.sample(1000, {"x0": 1}, random_state=0)
+        >>> round(float(draws["x2"].mean()), 2)
+        0.93
+        """
+        return ask_sample(self, n_samples, evidence, random_state)
+
+    def log_prob_codes(
+        self, codes: np.ndarray, missing: np.ndarray | None = None
+    ) -> np.ndarray:
+        """ln p of what rows have.
 
         Parameters
         ----------
         codes : ndarray of shape (n_variables, n_rows), unsigned integers
+        missing : ndarray of shape (n_variables, n_rows), bool, optional
+            Cells to be summed out; their codes are not read.
 
         Returns
         -------
         ndarray of shape (n_rows,)
             In nats.
         """
+        if missing is not None and (with_gaps := missing.any(axis=0)).any():
+            result = np.empty(codes.shape[1])
+            result[~with_gaps] = self.log_prob_codes(codes[:, ~with_gaps])
+            result[with_gaps] = self.inference.log_prob(
+                codes[:, with_gaps], missing[:, with_gaps]
+            )
+            return result
         result = np.zeros(codes.shape[1])
         for rows in _blocks(codes.shape[1], 1):
             for table in self.tables:
                 result[rows] += table.log_prob(codes[:, rows])
         return result
 
-    def conditional_codes(self, codes: np.ndarray, variable: int) -> np.ndarray:
-        """P(`variable` | all other columns) of each row.
+    def conditional_codes(
+        self, codes: np.ndarray, variable: int, missing: np.ndarray | None = None
+    ) -> np.ndarray:
+        """P(`variable` | what else each row has).
 
         Parameters
         ----------
         codes : ndarray of shape (n_variables, n_rows), unsigned integers
             Row `variable` is not read.
         variable : int
+        missing : ndarray of shape (n_variables, n_rows), bool, optional
+            Cells that the row does not have; their codes are not read.
 
         Returns
         -------
@@ -216,6 +401,16 @@ class BayesianNetwork(Persistent):
         """
         cardinality = self.tables[variable].cardinality
         result = np.empty((codes.shape[1], cardinality))
+        if missing is not None:
+            # What lies outside the Markov blanket does not matter if that is complete.
+            blanket = [self._places[label] for label in self.markov_blanket(self.labels[variable])]
+            with_gaps = missing[blanket].any(axis=0)
+            if with_gaps.any():
+                result[~with_gaps] = self.conditional_codes(codes[:, ~with_gaps], variable)
+                result[with_gaps] = self.inference.posterior(
+                    codes[:, with_gaps], missing[:, with_gaps], [variable]
+                )
+                return result
         for rows in _blocks(codes.shape[1], cardinality):
             result[rows] = _softmax(self._blanket_terms(codes[:, rows], variable))
         return result
@@ -269,6 +464,11 @@ class BayesianNetwork(Persistent):
                 codes[variable, rows] = table.draw(codes[:, rows], uniforms[rows])
         return codes
 
+    @property
+    def inference(self) -> Inference:
+        """The engine that answers about rows of codes with gaps."""
+        return Inference(self.tables, self._order, self.labels)
+
     def _blanket_terms(self, codes: np.ndarray, variable: int) -> np.ndarray:
         """The part of ln p(row) that depends on `variable`, for each of its states."""
         terms = self.tables[variable].log_prob_each(codes, variable)
@@ -277,15 +477,7 @@ class BayesianNetwork(Persistent):
         return terms
 
     def _place(self, x: Hashable) -> int:
-        try:
-            return self._places[x]
-        except (KeyError, TypeError):  # TypeError: not hashable, so no label either.
-            known = ", ".join(map(repr, self.labels[:_MOST_NAMES]))
-            more = len(self.labels) - _MOST_NAMES
-            raise ValueError(
-                f"No column is called {x!r}. The network has {known}"
-                + (f" and {more} more." if more > 0 else ".")
-            ) from None
+        return find_columns([x], self.labels)[0]
 
     def _check(self) -> None:
         n = len(self.labels)

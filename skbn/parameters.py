@@ -1,7 +1,7 @@
 """Conditional probability tables: the regularised parameters of a network."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -118,6 +118,45 @@ class ConditionalTable:
             cells *= self.cardinality
             cells += codes[self.child]
         return self._rows.ravel().take(cells).T
+
+    @property
+    def log_values(self) -> np.ndarray:
+        """All ln p that the table holds, in one row; `cells` says where. Read-only."""
+        return self._rows.reshape(-1)
+
+    def cells(self, codes: np.ndarray, free: Collection[int]) -> np.ndarray:
+        """Where `log_values` has ln p(child | parents), with some members set to all their states.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n_variables, n_rows), unsigned integers
+            The rows of `free` are not read.
+        free : collection of int
+            Those of the child and the parents that take each of their states.
+
+        Returns
+        -------
+        ndarray of shape (cardinality of each free member in increasing order, n_rows), intp
+            The last axis has length 1 where all members are free.
+        """
+        cardinality = dict(zip(self.parents, self.parent_cardinalities, strict=True))
+        cardinality[self.child] = self.cardinality
+        members = [member for member in sorted(cardinality) if member in free]
+        n_rows = codes.shape[1] if len(members) < len(cardinality) else 1
+
+        def column(member: int) -> np.ndarray:
+            if member not in free:
+                return codes[member]
+            after = len(members) - members.index(member)
+            return np.arange(cardinality[member]).reshape(-1, *(1,) * after)
+
+        # The child's axis is of length 1 while the parents are located.
+        shape = [1 if member == self.child else cardinality[member] for member in members]
+        parents = [column(parent) for parent in self.parents]
+        cells = self._index.locate_grid(parents, (*shape, n_rows)) * self.cardinality
+        cells = cells + column(self.child)
+        full = (*(cardinality[member] for member in members), n_rows)
+        return np.broadcast_to(cells, full)
 
     def draw(self, codes: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
         """States of the child given the parents' codes, by inversion of `uniforms` in [0, 1).

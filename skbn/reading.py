@@ -12,6 +12,7 @@ from skbn.columns import learn_column
 from skbn.data import CategoricalData
 from skbn.encoding import learn_categories, open_table
 from skbn.factors import open_series, refuse_odd_array
+from skbn.missing import MissingCellsError
 from skbn.values import array_of_levels
 
 
@@ -33,7 +34,14 @@ class Reading:
     data: CategoricalData
 
 
-def read_table(X: Any, y: Any = None, sample_weight: Any = None, categories="auto") -> Reading:
+def read_table(
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    categories: Any = "auto",
+    missing: str = "error",
+    y_missing: str | None = None,
+) -> Reading:
     """Read a table, with y as its last variable if given.
 
     Parameters
@@ -44,9 +52,15 @@ def read_table(X: Any, y: Any = None, sample_weight: Any = None, categories="aut
         Rows of weight zero are dropped before anything is read from the table.
     categories : "auto", list or dict
         Levels by hand: one entry per column of X, or a dict from name, that of y included.
+    missing : {"error", "category"}
+        What missing cells are; see `skbn.columns.learn_column`.
+    y_missing : {"error", "category"}, optional
+        What those of y are, if not the same.
 
     Raises
     ------
+    MissingCellsError
+        A ValueError that names all columns with missing cells, y included.
     ValueError, TypeError
         As `skbn.encoding.learn_categories`; for weights that are negative, all zero or of the
         wrong shape; and if y has the name of a column.
@@ -55,7 +69,7 @@ def read_table(X: Any, y: Any = None, sample_weight: Any = None, categories="aut
     labels = table.names
     weights, rows = _read_weights(sample_weight, table.shape[0])
     if y is None:
-        codes, levels = learn_categories(table, labels, categories, rows)
+        codes, levels = learn_categories(table, labels, categories, rows, missing)
     else:
         label = label_of_target(y)
         if label in labels:
@@ -67,8 +81,23 @@ def read_table(X: Any, y: Any = None, sample_weight: Any = None, categories="aut
         if isinstance(categories, dict) and label in categories:
             entry = categories[label]
             categories = {name: given for name, given in categories.items() if name != label}
-        codes, levels = learn_categories(table, labels, categories, rows)
-        y_codes, y_levels = learn_column(y, label, entry, rows)
+        gaps, note = [], ""
+        try:
+            codes, levels = learn_categories(table, labels, categories, rows, missing)
+        except MissingCellsError as error:
+            gaps += error.gaps
+        try:
+            y_codes, y_levels = learn_column(y, label, entry, rows, y_missing or missing)
+        except MissingCellsError as error:
+            cure = error.gaps[0].cure.replace(f"X[{label!r}]", "y")
+            gaps.append(error.gaps[0]._replace(cure=cure))
+            if y_missing == "error":
+                note = " A class must be known: rows without one are left out with y.notna()."
+        except (TypeError, ValueError):
+            if not gaps:
+                raise
+        if gaps:
+            raise MissingCellsError(gaps, note)
         labels, levels = [*labels, label], [*levels, y_levels]
         codes = append_variable(codes, y_codes)
     data = CategoricalData.from_codes(codes, [len(states) for states in levels], weights)

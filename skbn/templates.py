@@ -10,6 +10,7 @@ import numpy as np
 from skbn.columns import apply_column, positions_among
 from skbn.encoding import open_frame
 from skbn.factors import open_series
+from skbn.values import has_missing_level
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,15 +65,20 @@ class ColumnTemplate:
         """The levels in the template's dtype, or in the library's choice where they do not fit."""
         series, values = nw.from_native(self.empty, series_only=True), levels.tolist()
         library, native = nw.get_native_namespace(series), self.empty
+        missing = has_missing_level(levels)
+        if missing and not isinstance(getattr(native, "dtype", None), np.dtype):
+            # Libraries with a null of their own take None for it.
+            values[-1] = None
+        known = values[: len(values) - missing]
         if series.implementation.is_pyarrow():
             dtype = native.type
         elif hasattr(native, "cat") and not series.implementation.is_polars():
             # pandas makes missing values of what is not declared.
-            fits = set(values) <= set(native.cat.categories)
-            dtype = (native if fits else native.cat.set_categories(values)).dtype
+            fits = set(known) <= set(native.cat.categories)
+            dtype = (native if fits else native.cat.set_categories(known)).dtype
         elif isinstance(series.dtype, nw.Enum):
-            fits = set(values) <= set(series.dtype.categories)
-            dtype = native.dtype if fits else library.Enum(values)
+            fits = set(known) <= set(series.dtype.categories)
+            dtype = native.dtype if fits else library.Enum(known)
         else:
             dtype = native.dtype
         try:
@@ -159,9 +165,12 @@ def _make_column(like: nw.Series, values: list, dtype: Any) -> Any:
     library = nw.get_native_namespace(like)
     if like.implementation.is_pyarrow():
         if hasattr(dtype, "index_type"):
-            index = library.array(range(len(values)), type=dtype.index_type)
+            known = [value for value in values if value is not None]
+            index = [None if value is None else place for place, value in enumerate(values)]
             array = library.DictionaryArray.from_arrays(
-                index, library.array(values, type=dtype.value_type), ordered=dtype.ordered
+                library.array(index, type=dtype.index_type),
+                library.array(known, type=dtype.value_type),
+                ordered=dtype.ordered,
             )
         else:
             array = library.array(values, type=dtype)

@@ -32,10 +32,26 @@ def array_of_levels(values: Sequence[Any]) -> np.ndarray:
 
 
 def keys_of(levels: np.ndarray) -> list:
-    """One dictionary key per level: equal keys are the same level."""
-    # True == 1 in Python, but a truth value is not the level 1.
-    return [("bool", bool(value)) if isinstance(value, (bool, np.bool_)) else value
+    """One dictionary key per level: equal keys are the same level.
+
+    All missing values have one key, None.
+    """
+    # True == 1 in Python, but a truth value is not the level 1; and NaN is not even NaN.
+    return [("bool", bool(value)) if isinstance(value, (bool, np.bool_))
+            else None if is_missing(value) else value
             for value in levels.tolist()]
+
+
+def has_missing_level(levels: np.ndarray) -> bool:
+    """Whether the last of these levels stands for missing cells; no other one may."""
+    return len(levels) > 0 and is_missing(levels[-1])
+
+
+def add_missing_level(levels: np.ndarray, value: Any) -> np.ndarray:
+    """The levels with a missing value as their last: NaN among floats, else as it came."""
+    if levels.dtype.kind == "f":
+        return np.append(levels, levels.dtype.type(np.nan))
+    return np.fromiter([*levels.tolist(), value], dtype=object, count=len(levels) + 1)
 
 
 def is_number_type(kind: type) -> bool:

@@ -1,5 +1,6 @@
 """Prediction averaged over graphs."""
 
+import itertools
 import pickle
 import sys
 import threading
@@ -16,7 +17,8 @@ from skbn import BayesNetAverager, edge_posteriors
 
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data":
-        "The check feeds real-valued columns, which are refused."
+        "The check feeds real-valued columns, which are refused.",
+    "check_estimators_nan_inf": "Missing cells are summed out at prediction.",
 }
 
 
@@ -70,6 +72,41 @@ def test_the_average_is_the_mean_over_the_networks(model, table):
     assert predicted.shape == table.shape
 
 
+def test_missing_cells_are_summed_out(model, table):
+    rows = table.head(6).astype(object)
+    rows.iloc[1, 0] = rows.iloc[2, 3] = None
+    rows.iloc[3, :3] = np.nan
+    rows.iloc[4] = None
+    levels = [list(states) for states in model.categories_]
+    found, of_b = model.score_samples(rows), model.predict_proba(rows)[1]
+    for place, row in enumerate(rows.itertuples(index=False)):
+        choices = [
+            states if pd.isna(cell) else [cell] for cell, states in zip(row, levels, strict=True)
+        ]
+
+        def total(choices):
+            completions = pd.DataFrame(itertools.product(*choices), columns=table.columns)
+            return logsumexp(twin_log_joint(model, completions))
+        assert found[place] == pytest.approx(total(choices), abs=1e-12)
+        each = np.array([total([choices[0], [b], *choices[2:]]) for b in levels[1]])
+        np.testing.assert_allclose(of_b[place], np.exp(each - logsumexp(each)), rtol=1e-12)
+
+
+def test_missing_classes_and_categories_of_their_own(table):
+    X, y = table.drop(columns="d"), table["d"]
+    X = X.astype(object)
+    X.iloc[0, 0] = None
+    with pytest.raises(ValueError, match="'a' has 1 missing"):
+        BayesNetAverager().fit(X, y)
+    model = BayesNetAverager(handle_missing="category", n_graphs=20, random_state=0).fit(X, y)
+    assert model.categories_[0][-1] is None
+    X.iloc[1, 1] = None
+    alone = model.predict_proba(X.iloc[2:])
+    np.testing.assert_allclose(model.predict_proba(X)[2:], alone, rtol=1e-12)
+    both = np.stack([model.score_samples(X, np.full(len(X), state)) for state in (False, True)])
+    np.testing.assert_allclose(model.score_samples(X), logsumexp(both, axis=0), rtol=1e-12)
+
+
 def test_posteriors_are_those_of_the_function(model, table):
     posterior = edge_posteriors(table)
     np.testing.assert_array_equal(model.edge_posterior_.edges, posterior.edges)
@@ -112,7 +149,7 @@ def test_the_average_is_near_the_ratio_of_marginal_likelihoods(table, ess):
         posterior = edge_posteriors(more, ess=ess, categories=levels)
         exact = posterior.log_marginal_likelihood - model.log_marginal_likelihood_
         each = np.exp([
-            network.log_prob_codes(model.estimator_._read_codes(rows[k : k + 1]))[0]
+            network.log_prob_codes(*model.estimator_._read_codes(rows[k : k + 1]))[0]
             for network in model.networks_
         ])
         mean = model.weights_ @ each

@@ -68,7 +68,7 @@ def test_a_target_is_required():
 
 @pytest.mark.parametrize(("y", "message"), [
     (np.linspace(0, 1, 120) + 0.5, "Unknown label type: continuous"),
-    (np.r_[np.nan, np.ones(119)], "y contains NaN"),
+    (np.r_[np.nan, np.ones(119)], "Column 'y' has 1 missing value"),
     (np.ones((120, 2), dtype=int), "y should be a 1d array"),
     (np.ones(119, dtype=int), "X has 120 rows, but y has 119"),
     (np.ma.array(np.ones(120, dtype=int), mask=np.arange(120) == 5), "1 masked cells"),

@@ -269,7 +269,8 @@ def test_missing_values_are_refused(values):
     cure = "cat.add_categories('missing')" if declared else "astype('string')"
     assert message == (
         "Column 'c' has 2 missing value(s) (NaN, None or null), the first in row 1 (counted from "
-        "0). Fill them, drop their rows, or make them a category of their own, for example with "
+        "0). Fill them, drop their rows, or make them a category of their own: with "
+        "handle_missing='category' in the estimators, or in the table, for example with "
         f"X['c'].{cure}.fillna('missing')."
     )
     assert message == refusal(values, levels=["a", 1, True])

@@ -1,101 +1,37 @@
-"""How much memory there is, and what becomes of calls that would need more."""
+"""What the machine has to give, and what is refused."""
 
-import json
 import math
-import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import skbn
-from skbn import memory
-
-resource = pytest.importorskip("resource")
+from skbn.memory import available_memory, memory_limit, readable, refuse_if_too_large
 
 
-def test_the_least_of_all_limits_counts(monkeypatch):
-    monkeypatch.setattr(memory, "_left", lambda: iter([5e9, 3e9, 4e9]))
-    assert memory.available_memory() == 3e9
-    monkeypatch.setattr(memory, "_left", lambda: iter([5e9, -1.0]))
-    assert memory.available_memory() == 0.0
-    monkeypatch.setattr(memory, "_left", lambda: iter([]))
-    assert memory.available_memory() == math.inf
+def test_available_memory_is_something():
+    assert 0 < available_memory() < math.inf
+    assert memory_limit(7) == 7
+    assert memory_limit(None) > 0
 
 
-def test_what_is_read_from_files(tmp_path, monkeypatch):
-    group = tmp_path / "group"
-    group.mkdir()
-    (group / "limit").write_text("1000000\n")
-    (group / "taken").write_text("900000\n")
-    (group / "memory.stat").write_text("anon 5\nactive_file 7\ninactive_file 200000\n")
-    unlimited = tmp_path / "unlimited"
-    unlimited.mkdir()
-    (unlimited / "limit").write_text("max\n")
-    (unlimited / "taken").write_text("900000\n")
-    monkeypatch.setattr(memory, "_CONTROL_GROUPS", (
-        (str(group), "limit", "taken"), (str(unlimited), "limit", "taken"),
-        (str(tmp_path / "none"), "limit", "taken"),
-    ))
-    monkeypatch.setattr(memory, "resource", None)
-    monkeypatch.setattr(memory, "_of_machine", lambda: None)
-    assert list(memory._left()) == [300000.0]
-
-
-def test_where_the_machine_does_not_say(monkeypatch):
-    monkeypatch.setattr(memory, "_number_in", lambda path, word=None: None)
-    assert memory._of_machine() > 1e8
-    monkeypatch.delattr(os, "sysconf")
-    assert memory._of_machine() is None
-
-
-PROGRAM = """
-import json, resource, sys
-import numpy as np
-from skbn import BayesNetAverager, BayesNetStructureEstimator, edge_posteriors, ess_path
-rng = np.random.default_rng(0)
-wide = rng.integers(0, 2, (100, 27))
-# So many rows that what a search copies of them does not fit.
-tall = rng.integers(0, 200, (4_000_000, 6), dtype=np.uint8)
-with open("/proc/self/statm") as file:
-    taken = int(file.read().split()[0]) * resource.getpagesize()
-told = {}
-for name, room, call in (
-    ("exact", 1_000, BayesNetStructureEstimator(search="exact")),
-    ("averager", 1_000, BayesNetAverager()),
-    ("ess_path", 1_000, lambda X: ess_path(X, [1.0])),
-    ("edge_posteriors", 1_000, edge_posteriors),
-    ("greedy", 40, BayesNetStructureEstimator()),
-    ("order", 40, BayesNetStructureEstimator(search="order", ess="analytic")),
-):
-    resource.setrlimit(resource.RLIMIT_AS, (taken + room * 2**20, resource.RLIM_INFINITY))
-    fitted = vars(call).copy() if hasattr(call, "fit") else {}
-    try:
-        getattr(call, "fit", call)(tall if room < 100 else wide)
-    except MemoryError as error:
-        told[name] = [str(error), not hasattr(call, "fit") or vars(call) == fitted]
-    resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
-print(json.dumps(told))
-"""
-
-
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="reads Linux's /proc")
-def test_a_limit_of_the_shell():
-    environment = dict(
-        os.environ, PYTHONPATH=str(Path(skbn.__file__).parents[1]), OMP_NUM_THREADS="1",
-        OPENBLAS_NUM_THREADS="1",
+def test_a_limit_of_the_address_space_counts():
+    pytest.importorskip("resource")
+    code = (
+        "import resource; from skbn.memory import available_memory\n"
+        "resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))\n"
+        "print(available_memory())"
     )
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", PROGRAM], capture_output=True, text=True,
-        env=environment, check=False,
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 0 < float(done.stdout) < 3 * 2**30
+
+
+def test_refusal_names_both_numbers_and_the_cure():
+    refuse_if_too_large(10, 10, "It takes", "Take less.")
+    with pytest.raises(MemoryError) as caught:
+        refuse_if_too_large(2 * 10**9, 10**9, "It takes", "Take less.")
+    assert str(caught.value) == (
+        "It takes about 2000000000 bytes (2 GB), more than the limit of 1000000000 bytes (1 GB). "
+        "Take less."
     )
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert set(told) == {"exact", "averager", "ess_path", "edge_posteriors", "greedy", "order"}
-    for name, (message, unfitted) in told.items():
-        assert unfitted, name
-        if name not in ("greedy", "order"):
-            # Before anything is allocated, with an estimate.
-            assert "27 variables take" in message, (name, message)
-            assert "more than the limit of" in message, (name, message)
+    assert readable(10**400) == "1e400 bytes"

@@ -75,27 +75,61 @@ def test_real_values_in_arrays():
 def test_missing_cells(missing):
     table = X.astype(object)
     table.loc[[2, 4], "b"] = missing
-    for said in (refused_fit(table), refused_prediction(table)):
-        assert "Column 'b' has 2 missing value(s) (NaN, None or null), the first in row 2" in said
-        assert "Fill them, drop their rows, or make them a category of their own" in said
-        assert "X['b'].astype('string').fillna('missing')" in said
+    said = refused_fit(table)
+    assert "Column 'b' has 2 missing value(s) (NaN, None or null), the first in row 2" in said
+    assert "Fill them, drop their rows, or make them a category of their own" in said
+    assert "handle_missing='category' in the estimators" in said
+    assert "X['b'].astype('string').fillna('missing')" in said
+    # The cures that it names are cures.
+    BayesNetStructureEstimator(handle_missing="category").fit(table)
+    BayesNetStructureEstimator().fit(
+        table.assign(b=table["b"].astype("string").fillna("missing")).astype(str))
+
+
+def test_all_columns_with_missing_cells_are_named():
+    table = X.assign(a=X["a"].where(X.index < 4), b=X["b"].where(X.index != 1))
+    table["d"] = [0.5, 0.25, 0.125, np.nan, 1.5, 2.5]
+    said = refused_fit(table, Y.where(Y.index != 5))
+    assert said.startswith(
+        "Column 'a' has 2 missing value(s) (NaN, None or null), the first in row 4, column 'b' has "
+        "1, the first in row 1, column 'd' has 1, the first in row 3, column 't' has 1, the first "
+        "in row 5 (counted from 0)."
+    )
+    assert "X['a'].astype('string').fillna('missing'); pandas.qcut(X['d'], 4" in said
+    assert "X['b']" not in said
+    # A real-valued column beside them does not hide them.
+    assert "'a' has 2 missing" in refused_fit(table.assign(d=np.linspace(0, 1, 6)))
+    with_categories = BayesNetStructureEstimator(handle_missing="category")
+    said = message(with_categories.fit, table)
+    assert "Column 'd' is real-valued" in said
+    assert "since 1 cells are missing, with pandas.qcut(X['d'], 4, duplicates='drop')" in said
+    cured = table.assign(d=pd.qcut(table["d"], 4, duplicates="drop"))
+    assert with_categories.fit(cured).categories_[3].tolist()[-1] is None
+
+
+def test_a_class_must_be_known_at_fit():
+    y = Y.where(Y.index != 5)
+    for handle in ("error", "category"):
+        said = message(BayesNetClassifier(handle_missing=handle).fit, X, y)
+        assert "Column 't' has 1 missing value(s)" in said
+        assert "A class must be known: rows without one are left out with y.notna()" in said
+    said = message(BayesNetClassifier().fit, X.assign(a=X["a"].where(X.index > 0)), y)
+    assert "Column 'a' has 1 missing" in said
+    assert "column 't' has 1, the first in row 5" in said
 
 
 def test_missing_cells_in_frames_of_other_libraries_and_arrays():
     floats = X.assign(b=[0, 1, np.nan, 0, 1, 2])
     for table in (pl.from_pandas(floats), pa.Table.from_pandas(floats)):
         assert "Column 'b' has 1 missing value(s)" in refused_fit(table)
-        assert "Column 'b' has 1 missing value(s)" in refused_prediction(table)
     array = np.array([[0.0, 1.0], [np.nan, 0.0]])
     assert "Column 'x0' has 1 missing value(s)" in refused_fit(array)
-    assert "Column 'x0' has 1 missing value(s)" in refused_prediction(
-        array, estimator=FITTED_ARRAY)
 
 
 def test_missing_cells_of_a_categorical():
     table = X.assign(a=X["a"].astype("category").where(X.index != 3))
     assert "Column 'a' has 1 missing value(s)" in refused_fit(table)
-    assert "the first in row 3" in refused_prediction(table)
+    assert "the first in row 3" in refused_fit(table)
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
@@ -117,6 +151,7 @@ def test_unknown_categories():
     assert "Its levels are 'u', 'v'" in said
     assert "give the whole table a categorical dtype before it is split" in said
     assert "or list them with categories=" in said
+    assert "handle_unknown='missing'" in said
     # The cures that it names are cures.
     by_dtype = X.assign(a=X["a"].astype(pd.CategoricalDtype(["u", "v", "w", "z"])))
     for cured in (
@@ -125,6 +160,11 @@ def test_unknown_categories():
     ):
         assert np.isfinite(cured.score_samples(table)).all()
         assert cured.predict(table).shape == table.shape
+    lenient = BayesNetStructureEstimator(handle_unknown="missing").fit(X)
+    np.testing.assert_array_equal(
+        lenient.score_samples(table),
+        lenient.score_samples(table.assign(a=table["a"].where(table["a"].isin(["u", "v"])))),
+    )
 
 
 def test_unknown_categories_of_another_type():

@@ -9,13 +9,22 @@ from sklearn.utils.estimator_checks import check_estimator, parametrize_with_che
 from skbn import BayesNetClassifier, BayesNetStructureEstimator, TabuSearch
 
 REAL_VALUED = "The check feeds real-valued columns, which are refused."
-EXPECTED = {
-    BayesNetStructureEstimator: {"check_sample_weight_equivalence_on_dense_data": REAL_VALUED},
-    BayesNetClassifier: {
-        "check_sample_weight_equivalence_on_dense_data": REAL_VALUED,
-        "check_classifiers_one_label_sample_weights": REAL_VALUED,
-    },
-}
+SUMMED_OUT = "The check wants NaN refused at prediction, where it is summed out."
+
+
+def expected(estimator):
+    """The checks that fail, and why."""
+    checks = {"check_sample_weight_equivalence_on_dense_data": REAL_VALUED}
+    if isinstance(estimator, BayesNetClassifier):
+        checks["check_classifiers_one_label_sample_weights"] = REAL_VALUED
+    if estimator.handle_missing == "category":
+        # The check for NaN is not run: the tag says that it is taken.
+        checks["check_positive_only_tag_during_fit"] = REAL_VALUED
+    else:
+        checks["check_estimators_nan_inf"] = SUMMED_OUT
+    return checks
+
+
 ESTIMATORS = [
     BayesNetStructureEstimator(),
     BayesNetClassifier(),
@@ -23,31 +32,33 @@ ESTIMATORS = [
         score_type="bic", search=TabuSearch(tabu_length=3), init="tree", n_restarts=1
     ),
     BayesNetClassifier(search="first_ascent", score_type="k2", max_parents=2, parameter_ess=2.0),
+    BayesNetStructureEstimator(handle_missing="category", handle_unknown="missing"),
+    BayesNetClassifier(handle_missing="category", handle_unknown="missing"),
 ]
 
 
-@parametrize_with_checks(
-    ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED[type(estimator)]
-)
+@parametrize_with_checks(ESTIMATORS, expected_failed_checks=expected)
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 
 
-@pytest.mark.parametrize("estimator", ESTIMATORS[:2], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("estimator", [*ESTIMATORS[:2], *ESTIMATORS[-2:]], ids=repr)
 def test_exactly_the_expected_checks_fail_and_none_is_skipped(estimator):
     results = check_estimator(
-        estimator, expected_failed_checks=EXPECTED[type(estimator)], on_skip=None
+        estimator, expected_failed_checks=expected(estimator), on_skip=None
     )
     status = {result["check_name"]: result["status"] for result in results}
     assert {name for name, found in status.items() if found == "xfail"} == set(
-        EXPECTED[type(estimator)]
+        expected(estimator)
     )
     # Skipped where the environment does not switch it on, whatever the estimator.
     assert {name for name, found in status.items() if found == "skipped"} <= {
         "check_array_api_input"
     }
     for result in results:
-        if result["status"] == "xfail":
+        if result["check_name"] == "check_estimators_nan_inf" and result["status"] == "xfail":
+            assert str(result["exception"]).endswith("doesn't check for NaN and inf in predict.")
+        elif result["status"] == "xfail":
             # The refusal, and nothing else, is what fails them.
             error = result["exception"]
             assert "is real-valued" in str(error) or "is real-valued" in str(error.__cause__)
@@ -77,6 +88,46 @@ def test_checks_by_name(estimator, check):
 
 
 # The logic of the checks that are expected to fail, on columns that can be read.
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS, ids=repr)
+def test_nan_and_infinity_on_integer_columns(estimator):
+    rng = np.random.RandomState(0)
+    finite = rng.randint(0, 3, size=(30, 3)).astype(float)
+    y = np.arange(30) % 2
+    takes_nan = estimator.handle_missing == "category"
+    assert estimator.__sklearn_tags__().input_tags.allow_nan == takes_nan
+    assert not BayesNetClassifier().__sklearn_tags__().input_tags.allow_nan
+    for bad in (np.nan, np.inf, -np.inf):
+        X = finite.copy()
+        X[2, 1] = bad
+        fitted = clone(estimator).fit(finite, y)
+        if np.isnan(bad):
+            # Brute force: what the row may have been, weighted by its probability.
+            completions = np.tile(X[2], (3, 1))
+            completions[:, 1] = [0, 1, 2]
+            summed = np.log(np.exp(fitted.score_samples(completions)).sum())
+            assert fitted.score_samples(X)[2] == pytest.approx(summed, rel=1e-12)
+            for one, other in zip(outputs(fitted, X), outputs(fitted, finite), strict=True):
+                others = np.arange(30) != 2
+                np.testing.assert_allclose(one[others], other[others], rtol=1e-12)
+        else:
+            for method in ("predict", "predict_proba", "score_samples"):
+                with pytest.raises(ValueError, match="contains infinity"):
+                    getattr(fitted, method)(X)
+        if takes_nan and np.isnan(bad):
+            assert np.isnan(clone(estimator).fit(X, y).categories_[1][-1])
+        else:
+            with pytest.raises(ValueError, match=r"'x1' (has 1 missing|contains infinity)"):
+                clone(estimator).fit(X, y)
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS[-2:], ids=repr)
+def test_the_tags_do_not_ask_for_positive_values_and_integers_below_zero_are_levels(estimator):
+    rng = np.random.RandomState(0)
+    X = rng.randint(-3, 0, size=(30, 3))
+    assert not estimator.__sklearn_tags__().input_tags.positive_only
+    assert clone(estimator).fit(X, np.arange(30) % 2).categories_[0].tolist() == [-3, -2, -1]
 
 
 def outputs(estimator, X):
@@ -111,7 +162,7 @@ def test_weights_are_equivalent_to_repetition_and_removal(estimator, with_y):
         np.testing.assert_array_equal(a, b)
 
 
-@pytest.mark.parametrize("estimator", [ESTIMATORS[1], ESTIMATORS[3]], ids=repr)
+@pytest.mark.parametrize("estimator", [ESTIMATORS[1], ESTIMATORS[3], ESTIMATORS[5]], ids=repr)
 def test_a_single_class_left_by_the_weights_is_predicted(estimator):
     rng = np.random.RandomState(0)
     X, X_test = rng.randint(0, 2, size=(2, 10, 10))

@@ -1,0 +1,51 @@
+"""The refusal of missing cells: all columns that have some, and what to do about them."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+
+class Gap(NamedTuple):
+    """The missing cells of a column: how many, the row of the first, and a cure by pandas.
+
+    Columns of one `kind` have the same cure.
+    """
+
+    label: Any
+    count: int
+    first: int
+    kind: str
+    cure: str
+
+
+class MissingCellsError(ValueError):
+    """Columns have missing cells where that is not allowed.
+
+    Parameters
+    ----------
+    gaps : sequence of Gap
+    note : str
+        What else there is to say.
+    """
+
+    def __init__(self, gaps: Sequence[Gap], note: str = "") -> None:
+        self.gaps = list(gaps)
+        found = ", ".join(
+            f"Column {gap.label!r} has {gap.count} missing value(s) (NaN, None or null), the first "
+            f"in row {gap.first}" if place == 0 else
+            f"column {gap.label!r} has {gap.count}, the first in row {gap.first}"
+            for place, gap in enumerate(self.gaps)
+        )
+        # A line of each kind is enough: the same is done to the other columns.
+        cures: dict[str, str] = {}
+        for gap in self.gaps:
+            cures.setdefault(gap.kind, gap.cure)
+        super().__init__(
+            f"{found} (counted from 0). Fill them, drop their rows, or make them a category of "
+            "their own: with handle_missing='category' in the estimators, or in the table, for "
+            f"example with {'; '.join(cures.values())}.{note}"
+        )
+        self._note = note
+
+    def __reduce__(self):
+        # Errors are sent from other processes with what they were made of.
+        return MissingCellsError, (self.gaps, self._note)

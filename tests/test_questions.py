@@ -1,0 +1,348 @@
+"""A network asked by name: the sprinkler network, whose joint distribution fits on a page."""
+
+import itertools
+import math
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from skbn import BayesNetStructureEstimator
+from skbn.network import BayesianNetwork
+from skbn.parameters import ConditionalTable
+from skbn.posterior import Posterior
+
+NAMES = ["rain", "sprinkler", "wet", "month"]
+STATES = [
+    np.array(["no", "yes"], dtype=object),
+    np.array(["off", "on"], dtype=object),
+    np.array([False, True]),
+    np.array([1, 2, 3]),
+]
+# P(month), P(rain | month), P(sprinkler | rain), P(wet | rain, sprinkler), first states.
+MONTH = [0.5, 0.3, 0.2]
+NO_RAIN = {1: 0.9, 2: 0.6, 3: 0.3}
+OFF = {"no": 0.6, "yes": 1.0}
+DRY = {("no", "off"): 1.0, ("no", "on"): 0.1, ("yes", "off"): 0.2, ("yes", "on"): 0.01}
+
+
+def probability(row):
+    """P(row), by the definition."""
+    rain, sprinkler, wet, month = row
+    p = MONTH[month - 1]
+    p *= NO_RAIN[month] if rain == "no" else 1 - NO_RAIN[month]
+    p *= OFF[rain] if sprinkler == "off" else 1 - OFF[rain]
+    return p * (1 - DRY[rain, sprinkler] if wet else DRY[rain, sprinkler])
+
+
+ROWS = {row: probability(row) for row in itertools.product(*(s.tolist() for s in STATES))}
+
+
+def table(child, parents, sizes, first):
+    """A binary table from the probabilities of its first state."""
+    states = np.array(list(itertools.product(*map(range, sizes))), dtype=np.uint8)
+    p = np.array(first)
+    with np.errstate(divide="ignore"):
+        log_p = np.log(np.column_stack([p, 1 - p]))
+    return ConditionalTable(child, parents, 2, sizes, states.reshape(len(p), len(sizes)), log_p)
+
+
+NETWORK = BayesianNetwork(NAMES, STATES, [
+    table(0, (3,), (3,), list(NO_RAIN.values())),
+    table(1, (0,), (2,), list(OFF.values())),
+    table(2, (0, 1), (2, 2), list(DRY.values())),
+    ConditionalTable(3, (), 3, (), np.zeros((1, 0), dtype=np.uint8), np.log([MONTH])),
+])
+
+
+def fits(row, evidence):
+    return all(row[NAMES.index(name)] == state for name, state in evidence.items())
+
+
+def prob(evidence):
+    return math.fsum(p for row, p in ROWS.items() if fits(row, evidence))
+
+
+EVIDENCE = [
+    {},
+    {"wet": True},
+    {"rain": "no", "wet": True},
+    {"month": 3},
+    {"month": 2, "sprinkler": "on"},
+    {"rain": "yes", "sprinkler": "off", "wet": False, "month": 1},
+]
+
+
+@pytest.mark.parametrize("evidence", EVIDENCE, ids=repr)
+def test_log_prob_and_posterior_by_name(evidence):
+    got = NETWORK.log_prob(evidence)
+    assert isinstance(got, float)
+    assert got == pytest.approx(math.log(prob(evidence)), rel=1e-12)
+    others = [name for name in NAMES if name not in evidence]
+    for size in range(1, len(others) + 1):
+        for columns in itertools.permutations(others, size):
+            answer = NETWORK.posterior(columns, evidence)
+            assert answer.columns == columns
+            assert answer.evidence == evidence
+            states = [STATES[NAMES.index(c)].tolist() for c in columns]
+            assert [s.tolist() for s in answer.states] == states
+            assert answer.probabilities.shape == tuple(map(len, states))
+            assert answer.probabilities.sum() == pytest.approx(1, rel=1e-12)
+            for place in itertools.product(*states):
+                p = prob({**evidence, **dict(zip(columns, place, strict=True))}) / prob(evidence)
+                assert answer[place if size > 1 else place[0]] == pytest.approx(
+                    p, rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize("evidence", EVIDENCE, ids=repr)
+def test_the_most_probable_completion(evidence):
+    completed = NETWORK.most_probable(evidence)
+    assert list(completed) == NAMES
+    row = tuple(completed.values())
+    assert fits(row, evidence)
+    assert ROWS[row] == max(p for row, p in ROWS.items() if fits(row, evidence))
+    assert [type(state) for state in row] == [str, str, bool, int]
+
+
+@pytest.mark.parametrize("evidence", EVIDENCE, ids=repr)
+def test_draws_given_evidence(evidence):
+    n = 20_000
+    draws = NETWORK.sample(n, evidence, random_state=0)
+    assert list(draws) == NAMES
+    assert all(column.shape == (n,) for column in draws.values())
+    assert [c.dtype for c in draws.values()] == [s.dtype for s in STATES]
+    frame = pd.DataFrame(draws)
+    counts = frame.groupby(NAMES).size()
+    assert sum(counts) == n
+    for row, count in counts.items():
+        assert fits(row, evidence)
+        p = ROWS[row] / prob(evidence)
+        assert abs(count - n * p) < 5 * math.sqrt(n * p) + 1
+    again = NETWORK.sample(n, evidence, random_state=0)
+    assert all((draws[name] == again[name]).all() for name in NAMES)
+
+
+TABLE = pd.DataFrame({
+    "month": [3, np.nan, 1, 2, np.nan],
+    "wet": [True, None, False, None, None],
+    "rain": ["yes", "no", None, None, None],
+})
+
+
+def rows_of(frame):
+    for _, row in frame.iterrows():
+        yield {name: state for name, state in row.items() if not pd.isna(state)}
+
+
+@pytest.mark.parametrize("make", [
+    lambda t: t,
+    lambda t: t[["rain", "wet", "month"]],
+    lambda t: t.convert_dtypes(),
+    lambda t: t.astype("category"),
+    pl.from_pandas,
+    pa.Table.from_pandas,
+    lambda t: {name: t[name].tolist() for name in t},
+    lambda t: {name: t[name].to_numpy() for name in t},
+    lambda t: t.assign(sprinkler=None)[NAMES].to_numpy(),
+    lambda t: t.assign(sprinkler=None)[NAMES].to_numpy().tolist(),
+], ids=["frame", "order", "nullable", "category", "polars", "pyarrow", "lists", "arrays", "array",
+        "nested"])
+def test_tables_with_gaps_in_every_form(make):
+    rows = list(rows_of(TABLE))
+    came = make(TABLE)
+    np.testing.assert_allclose(
+        NETWORK.log_prob(came), [math.log(prob(row)) for row in rows], rtol=1e-12)
+    answer = NETWORK.posterior("sprinkler", came)
+    assert answer.evidence is None
+    expected = [prob({**row, "sprinkler": "on"}) / prob(row) for row in rows]
+    np.testing.assert_allclose(answer["on"], expected, rtol=1e-12)
+    joint = NETWORK.posterior(["sprinkler", "wet"], came).probabilities
+    assert joint.shape == (5, 2, 2)
+    given = [{name: state for name, state in row.items() if name != "wet"} for row in rows]
+    np.testing.assert_allclose(
+        joint[:, 1, 0],
+        [prob({**row, "sprinkler": "on", "wet": False}) / prob(row) for row in given],
+        rtol=1e-12,
+    )
+    # Imputation: the same kind of table, and each row as its dictionary is completed.
+    filled = NETWORK.most_probable(came)
+    assert type(filled) is (np.ndarray if isinstance(came, list) else type(came))
+    frame = (
+        pd.DataFrame(filled, columns=NAMES) if isinstance(filled, np.ndarray)
+        else filled.to_pandas() if hasattr(filled, "to_pandas") else pd.DataFrame(filled)
+    )
+    if hasattr(came, "columns"):
+        assert list(frame.columns) == list(getattr(came, "column_names", came.columns))
+    for row, (_, got) in zip(rows, frame.iterrows(), strict=True):
+        best = NETWORK.most_probable(row)
+        assert {name: best[name] for name in frame.columns} == got.to_dict()
+
+
+def test_imputation_keeps_the_index_and_the_dtypes_of_a_frame():
+    came = TABLE.convert_dtypes().set_index(pd.Index(list("vwxyz"), name="key"))
+    filled = NETWORK.most_probable(came)
+    assert filled.index.equals(came.index)
+    assert filled.dtypes.equals(came.dtypes)
+    assert not filled.isna().any(axis=None)
+    assert (filled[came.notna()] == came)[came.notna()].all(axis=None)
+    # A row of a frame is one row.
+    row = pd.Series({"rain": "no", "wet": True})
+    assert NETWORK.most_probable(row)["sprinkler"] == "on"
+
+
+def test_unknown_cells_of_a_dictionary_are_not_evidence():
+    for missing in (None, np.nan, pd.NA, pd.NaT):
+        assert NETWORK.log_prob({"rain": missing}) == 0.0
+        assert NETWORK.posterior("wet", {"rain": missing}).evidence == {}
+
+
+def test_missing_is_a_state_where_it_is_a_level():
+    X = pd.DataFrame({"a": ["u", None, "v", None] * 10, "b": [0, 1, 0, 1] * 10})
+    network = BayesNetStructureEstimator(handle_missing="category").fit(X).network_
+    answer = network.posterior("b", {"a": None})
+    assert answer.evidence == {"a": None}
+    assert answer[1] > 0.9
+    assert network.posterior("a", {"b": 1})[None] > 0.9
+    assert network.most_probable({"b": 1}) == {"a": None, "b": 1}
+    np.testing.assert_allclose(
+        network.log_prob(X),
+        network.log_prob_codes(np.tile(np.array([[0, 2, 1, 2], [0, 1, 0, 1]], np.uint8), 10)),
+    )
+    # A column that is left out is not known, whatever its levels.
+    assert network.log_prob(X[["b"]])[0] == pytest.approx(math.log(0.5))
+
+
+# What is printed.
+
+
+def test_answers_are_printed_with_the_names_of_states():
+    assert str(NETWORK.posterior("wet", {"rain": "no", "month": 3})) == (
+        "P(wet | rain=no, month=3)\n"
+        " False    True\n"
+        "0.6400  0.3600"
+    )
+    assert repr(NETWORK.posterior(["rain", "sprinkler"])) == (
+        "P(rain, sprinkler)\n"
+        "rain     off      on\n"
+        "no    0.4140  0.2760\n"
+        "yes   0.3100  0.0000"
+    )
+    assert str(NETWORK.posterior(["rain"], TABLE)).splitlines()[:3] == [
+        "P(rain | rows of a table)", "row      no     yes", "0    0.1617  0.8383",
+    ]
+
+
+def test_frames_of_answers():
+    frame = NETWORK.posterior("wet", {"rain": "no"}).to_frame()
+    assert frame.columns.tolist() == [False, True]
+    assert frame.columns.name == "wet"
+    assert frame.shape == (1, 2)
+    frame = NETWORK.posterior(["rain", "month", "wet"]).to_frame()
+    assert frame.index.names == ["rain", "month"]
+    assert frame.loc[("yes", 3), True] == pytest.approx(prob({"rain": "yes", "month": 3,
+                                                              "wet": True}))
+    frame = NETWORK.posterior(["rain", "wet"], TABLE).to_frame()
+    assert frame.index.names == ["row", "rain"]
+    assert frame.shape == (10, 2)
+    assert NETWORK.posterior("rain", TABLE).to_frame().index.tolist() == list(range(5))
+
+
+def test_long_answers_are_cut_when_printed():
+    states = np.arange(40)
+    p = np.full((40, 40), 1 / 1600)
+    lines = str(Posterior(("a", "b"), (states, states), {}, p)).splitlines()
+    assert len(lines) == 33
+    assert lines[-1] == "... 10 more rows; to_frame() has them all"
+    assert lines[1].endswith("...")
+    evidence = {f"c{i}": i for i in range(9)}
+    line = str(Posterior(("a",), (states,), evidence, p[0])).splitlines()[0]
+    assert line == "P(a | c0=0, c1=1, c2=2, c3=3, c4=4, c5=5 and 3 more)"
+
+
+def test_answers_are_asked_by_state():
+    answer = NETWORK.posterior("wet")
+    with pytest.raises(KeyError, match=r"no state 'True'. Its states are False, True"):
+        answer["True"]
+    with pytest.raises(KeyError, match="no state 1"):
+        answer[1]
+    with pytest.raises(KeyError, match="Give one state for each of 'rain', 'wet'"):
+        NETWORK.posterior(["rain", "wet"])["no"]
+
+
+# What is refused.
+
+
+IMPOSSIBLE = {"rain": "no", "sprinkler": "off", "wet": True, "month": 1}
+
+
+@pytest.mark.parametrize("ask", [
+    lambda evidence: NETWORK.posterior("month", evidence),
+    NETWORK.most_probable,
+    lambda evidence: NETWORK.sample(3, evidence),
+], ids=["posterior", "most_probable", "sample"])
+def test_evidence_of_probability_0(ask):
+    evidence = {name: IMPOSSIBLE[name] for name in ("rain", "sprinkler", "wet")}
+    assert NETWORK.log_prob(IMPOSSIBLE) == -np.inf
+    with pytest.raises(ValueError, match="probability 0") as caught:
+        ask(evidence)
+    assert ("'rain' = 'no' and 'sprinkler' = 'off' and 'wet' = True cannot occur together"
+            in str(caught.value))
+    # Only what contradicts each other is named.
+    with pytest.raises(ValueError, match="probability 0") as caught:
+        ask({"wet": False, "rain": "yes", "sprinkler": "on"})
+    assert "network: 'rain' = 'yes' and 'sprinkler' = 'on' cannot" in str(caught.value)
+
+
+def test_rows_of_probability_0():
+    rows = pd.DataFrame([{"rain": "yes"}, IMPOSSIBLE, IMPOSSIBLE])
+    assert NETWORK.log_prob(rows)[1] == -np.inf
+    for ask in (lambda rows: NETWORK.posterior("month", rows[["rain", "sprinkler", "wet"]]),
+                NETWORK.most_probable):
+        with pytest.raises(ValueError, match=r"2 row\(s\) .* probability 0 .* first is row 1"):
+            ask(rows)
+
+
+@pytest.mark.parametrize(("ask", "said"), [
+    (lambda: NETWORK.posterior("fog"), "No column is called 'fog'. The network has 'rain', 'spr"),
+    (lambda: NETWORK.posterior(["rain", "fog"]), "No column is called 'fog'"),
+    (lambda: NETWORK.posterior("rain", {"fog": 1, "mist": 2}), "No column is called 'fog', 'mist'"),
+    (lambda: NETWORK.posterior("rain", {"wet": "yes"}),
+     "Column 'wet' has no state 'yes'. Its states are False, True."),
+    (lambda: NETWORK.posterior("rain", {"wet": 1}), "Column 'wet' has no state 1"),
+    (lambda: NETWORK.posterior("rain", {"month": "1"}), "no state '1'. Its states are 1, 2, 3."),
+    (lambda: NETWORK.posterior("rain", {"month": {}}), "no state {}"),
+    (lambda: NETWORK.posterior("rain", {"month": 1, "rain": "no"}), "both asked for and given"),
+    (lambda: NETWORK.posterior([]), "columns must name a column"),
+    (lambda: NETWORK.posterior(["rain", "wet", "rain"]), "columns names 'rain' twice"),
+    (lambda: NETWORK.log_prob(TABLE.assign(fog=1)), "No column is called 'fog'"),
+    (lambda: NETWORK.log_prob(TABLE.assign(month=7)), "not among its levels: 7"),
+    (lambda: NETWORK.log_prob(TABLE.assign(month=7)), "Correct these cells, or empty them"),
+    (lambda: NETWORK.log_prob(TABLE.assign(month=np.inf)), "contains infinity"),
+    (lambda: NETWORK.log_prob(TABLE[:0]), "0 sample"),
+    (lambda: NETWORK.log_prob([["no", "on"]]), "has 2. A data frame may have fewer"),
+    (lambda: NETWORK.log_prob({"rain": ["no"], "wet": [True, False]}), "equally long"),
+    (lambda: NETWORK.log_prob({"rain": ["no"], "wet": True}), "others have lists"),
+    (lambda: NETWORK.log_prob("rain"), "must be a dictionary from column to state"),
+    (lambda: NETWORK.log_prob(3), "must be a dictionary from column to state"),
+    (lambda: NETWORK.sample(3, TABLE), "Take its rows one at a time"),
+    (lambda: NETWORK.sample(0), "n_samples"),
+    (lambda: NETWORK.sample(2.5), "n_samples"),
+])
+def test_what_is_asked_wrongly(ask, said):
+    with pytest.raises((ValueError, TypeError)) as caught:
+        ask()
+    assert said in str(caught.value)
+
+
+def test_draws_of_an_estimator_s_network_go_back_into_it():
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 3, 300)
+    X = pd.DataFrame({"a": pd.Categorical.from_codes(a, list("xyz")), "b": (a + 1) % 3, "c": a > 1})
+    network = BayesNetStructureEstimator(random_state=0).fit(X).network_
+    draws = network.sample(50, random_state=1)
+    assert np.isfinite(network.log_prob(draws)).all()
+    assert network.most_probable(draws).keys() == draws.keys()
+    np.testing.assert_array_equal(
+        network.log_prob(draws), network.log_prob(pd.DataFrame(draws)))
