@@ -11,9 +11,11 @@ from fuzz_checks import (
     TWINS,
     all_parent_sets,
     check_copies,
+    check_gaps,
     check_graph,
     check_history,
     check_predictions,
+    check_questions,
     check_tables,
     close,
     parents_of,
@@ -246,6 +248,8 @@ ILLEGAL = {
     "n_jobs": [1.5, "two"],
     "random_state": ["seed", -1, 1.5, 2**40],
     "verbose": ["loud", -1],
+    "handle_missing": ["drop", None, 3],
+    "handle_unknown": ["drop", None, 3],
 }
 
 
@@ -309,6 +313,8 @@ def draw_parameters(rng, problem, names, *, policies=True):
     sometimes("graph_prior", 0.15, lambda: pick(rng, [0.0, 0.5, 3, own_prior]))
     sometimes("parameter_ess", 0.2, lambda: pick(rng, [1, 0.5, 1e-300, 1e300, 7.0]))
     sometimes("n_jobs", 0.2, lambda: pick(rng, [1, 2, -1]))
+    sometimes("handle_missing", 0.1, lambda: pick(rng, ["error", "category"]))
+    sometimes("handle_unknown", 0.1, lambda: pick(rng, ["error", "missing"]))
     if rng.random() < 0.1:
         name = pick(rng, list(ILLEGAL))
         chosen[name] = pick(rng, ILLEGAL[name])
@@ -430,6 +436,10 @@ class EstimatorCall:
             kept = np.flatnonzero(np.asarray(problem.weights, dtype=float) > 0).tolist()
             seen = take_rows(self.table, kept)
         check_predictions(rng, bn, seen, self.has_y, problem.is_array)
+        if rng.random() < 0.3:
+            check_gaps(rng, bn, bn.n_features_in_, problem.is_array)
+        if rng.random() < 0.3:
+            check_questions(rng, bn)
         what = rng.random()
         if what < 0.15:
             check_copies(rng, bn, seen)
@@ -651,7 +661,7 @@ class PathCall:
         # Only estimators refuse names of several types, which others then read.
         self.flaws[:] = ["?labels" if flaw == "!mixed labels" else flaw for flaw in self.flaws]
         self.parameters = draw_parameters(rng, problem, problem.names)
-        for name in ("ess", "parameter_ess", "verbose"):
+        for name in ("ess", "parameter_ess", "verbose", "handle_missing", "handle_unknown"):
             self.parameters.pop(name, None)
             if "!" + name in self.flaws:
                 self.flaws.remove("!" + name)
@@ -784,7 +794,7 @@ class PosteriorCall:
         self.name = "BayesNetAverager" if self.averages else "edge_posteriors"
         known = ["score_type", "ess", "max_parents", "required_edges", "forbidden_edges", "tiers",
                  "graph_prior", "categories", "n_jobs"]
-        known += ["parameter_ess", "random_state"] * self.averages
+        known += ["parameter_ess", "random_state", "handle_missing"] * self.averages
         self.parameters = {name: drawn[name] for name in known if name in drawn}
         self.flaws[:] = [
             flaw for flaw in self.flaws

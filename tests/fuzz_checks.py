@@ -153,7 +153,7 @@ def plain_table(bn, codes, n_features, is_array):
         for j in range(n_features)
     })
     if is_array:
-        return frame.to_numpy(dtype=object)
+        return frame.to_numpy(dtype=object).copy()
     frame.columns = pd.Index(list(bn.network_.labels[:n_features]), tupleize_cols=False)
     return frame
 
@@ -199,6 +199,69 @@ def check_predictions(rng, bn, X, has_y, is_array):
             joint[:, state] = bn.score_samples(plain_table(bn, changed, n_features, is_array))
     for j, proba in enumerate(probas):
         check_proba(proba, joint if j == column else None, None)
+
+
+def check_gaps(rng, bn, n_features, is_array):
+    """Missing cells are summed out: by all completions of a row, where they are few."""
+    sizes = [len(levels) for levels in bn.categories_[:n_features]]
+    if any(None in levels.tolist() for levels in bn.categories_):
+        return  # then missing is a level
+    codes = np.array([[int(rng.integers(r)) for r in sizes]])
+    gaps = [j for j in range(n_features) if rng.random() < 0.4]
+    if not gaps or math.prod(sizes[j] for j in gaps) > 300:
+        return
+    states = list(itertools.product(*(range(sizes[j]) for j in gaps)))
+    every = np.repeat(codes, len(states), axis=0)
+    every[:, gaps] = states
+    logs = bn.score_samples(plain_table(bn, every, n_features, is_array))
+    expected = logs.max() + math.log(np.exp(logs - logs.max()).sum())
+    table = plain_table(bn, codes, n_features, is_array)
+    if is_array:
+        table[0, gaps] = None
+    else:
+        for j in gaps:
+            table.iat[0, j] = None if rng.random() < 0.5 else np.nan
+    found = float(bn.score_samples(table)[0])
+    require(close(found, expected, 0.0, 1e-8), "with gaps in", gaps, "score_samples gives", found,
+            "and all completions", expected)
+    probas = bn.predict_proba(table)
+    for proba in probas if isinstance(probas, list) else [probas]:
+        check_proba(proba, None, None)
+
+
+def check_questions(rng, bn):
+    """What a network says by name fits together."""
+    network = bn.network_
+    labels = list(network.labels)
+    sizes = [len(levels) for levels in network.categories]
+    if any(None in levels.tolist() for levels in network.categories) or len(labels) > 12:
+        return
+    target = int(rng.integers(len(labels)))
+    evidence = {
+        label: network.categories[j].tolist()[int(rng.integers(sizes[j]))]
+        for j, label in enumerate(labels) if j != target and rng.random() < 0.4
+    }
+    try:
+        posterior = np.asarray(network.posterior(labels[target], evidence).probabilities)
+        known = network.log_prob(evidence) if evidence else 0.0
+        best = network.most_probable(evidence)
+        drawn = network.sample(3, evidence, random_state=0)
+    except ValueError as error:
+        require("entries" in str(error), "a question is refused:", error)
+        return
+    check_proba(posterior[None], None, None)
+    for state in range(min(sizes[target], 5)):
+        whole = {**evidence, labels[target]: network.categories[target].tolist()[state]}
+        told = network.log_prob(whole) - known
+        require(posterior[state] < 1e-200 or close(told, math.log(posterior[state]), 1.0, 1e-7),
+                "posterior", posterior, "and log_prob", told, "of", whole)
+    require(set(best) == set(labels), "most_probable lacks columns", best)
+    top = network.log_prob(best)
+    for row in range(3):
+        one = {label: column.tolist()[row] for label, column in drawn.items()}
+        require(all(one[label] == state for label, state in evidence.items()), "sample", one)
+        require(network.log_prob(one) <= top + 1e-9 * abs(top), "a sample is more probable than",
+                "the most probable", one, best)
 
 
 def check_proba(proba, joint, marginal):
