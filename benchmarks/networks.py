@@ -1,17 +1,12 @@
 """Tables for the benchmarks: sampled, with a fixed seed, from networks of known structure."""
 
-import gzip
-import re
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-_VARIABLE = re.compile(r"variable\s+(\S+)\s*\{\s*type\s+discrete\s*\[\s*\d+\s*\]\s*\{([^}]*)\}")
-_PROBABILITY = re.compile(r"probability\s*\(\s*([^|)\s]+)\s*(?:\|([^)]*))?\)\s*\{([^}]*)\}")
-_TABLE = re.compile(r"table\s+([^;]*);")
-_ROW = re.compile(r"\(([^)]*)\)\s*([^;]*);")
+import skbn
 
 
 class Node(NamedTuple):
@@ -24,26 +19,19 @@ class Node(NamedTuple):
 
 
 def read_bif(path: Path) -> list[Node]:
-    """The variables of a gzipped BIF file (well-formed, without defaults), in the file's order."""
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        text = file.read()
-    states = {name: _split(listed) for name, listed in _VARIABLE.findall(text)}
-    nodes = {}
-    for name, listed, body in _PROBABILITY.findall(text):
-        parents = _split(listed)
-        probabilities = np.full([len(states[v]) for v in (*parents, name)], np.nan)
-        if parents:
-            for key, row in _ROW.findall(body):
-                at = tuple(states[p].index(s) for p, s in zip(parents, _split(key), strict=True))
-                probabilities[at] = np.array(_split(row), dtype=float)
-        else:
-            probabilities[:] = np.array(_split(_TABLE.search(body)[1]), dtype=float)
-        if np.isnan(probabilities).any():
-            raise ValueError(f"{path}: {name} lacks rows of its table")
-        # The files round to few digits.
-        probabilities /= probabilities.sum(axis=-1, keepdims=True)
-        nodes[name] = Node(name, states[name], parents, probabilities)
-    return [nodes[name] for name in states]
+    """The variables of a BIF file, in the file's order."""
+    network = skbn.read_bif(path)
+    return [
+        Node(
+            label,
+            levels.tolist(),
+            network.parents(label),
+            table.dense().reshape(*table.parent_cardinalities, table.cardinality),
+        )
+        for label, levels, table in zip(
+            network.labels, network.categories, network.tables, strict=True
+        )
+    ]
 
 
 def sparse_network(n_columns: int, seed: int) -> list[Node]:
@@ -107,7 +95,3 @@ def _sample_node(
 def _categorical(codes: np.ndarray, states: list[str]) -> pd.Categorical:
     levels = pd.Index(states, dtype=object)
     return pd.Categorical.from_codes(codes, categories=levels).remove_unused_categories()
-
-
-def _split(listed: str) -> list[str]:
-    return [part.strip() for part in listed.split(",") if part.strip()]

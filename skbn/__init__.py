@@ -16,6 +16,8 @@ from skbn.bayes_factor import (
     large_ess_log_bayes_factor,
     log_bayes_factor,
 )
+from skbn.bif_reader import read_bif
+from skbn.bootstrap import BootstrapEdges, bootstrap_edges
 from skbn.classifier import BayesNetClassifier
 from skbn.contingency import Contingency, contingency_table
 from skbn.edge_posteriors import edge_posteriors
@@ -24,8 +26,12 @@ from skbn.equivalence import structural_hamming_distance
 from skbn.ess_changes import ess_sign_changes, ess_threshold
 from skbn.ess_path import ESSPath, ess_path
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.estimator_comparison import compare_estimators
+from skbn.graph_comparison import GraphComparison, compare_graphs
 from skbn.graph_posterior import EdgePosteriors
 from skbn.model_selection import ESSSearchCV
+from skbn.network_display import NetworkDisplay
+from skbn.networkx_reader import from_networkx
 from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
 from skbn.posterior_display import EdgePosteriorDisplay
 from skbn.scores import Family, Score
@@ -47,6 +53,7 @@ __all__ = [
     "BayesNetAverager",
     "BayesNetClassifier",
     "BayesNetStructureEstimator",
+    "BootstrapEdges",
     "Contingency",
     "ESSCurveDisplay",
     "ESSPath",
@@ -57,21 +64,28 @@ __all__ = [
     "ExactSearch",
     "Family",
     "FirstAscentSearch",
+    "GraphComparison",
     "GreedySearch",
+    "NetworkDisplay",
     "OrderSearch",
     "Score",
     "TabuSearch",
     "analytic_ess",
+    "bootstrap_edges",
+    "compare_estimators",
+    "compare_graphs",
     "contingency_table",
     "edge_posteriors",
     "edge_report",
     "ess_path",
     "ess_sign_changes",
     "ess_threshold",
+    "from_networkx",
     "full_graph",
     "large_ess_favours_edge",
     "large_ess_log_bayes_factor",
     "log_bayes_factor",
+    "read_bif",
     "structural_hamming_distance",
     "structure_score",
     "uniformity",

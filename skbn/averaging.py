@@ -303,6 +303,10 @@ class BayesNetAverager(Persistent, BaseEstimator):
     def _has_y(self) -> bool:
         return self.estimator_._y_template is not None
 
+    def _levels(self, X, y=None, sample_weight=None):
+        shared = {name: getattr(self, name) for name in _SHARED}
+        return BayesNetStructureEstimator(**shared)._levels(X, y, sample_weight)
+
     def _read_codes(self, X, y=None) -> tuple[np.ndarray, np.ndarray | None]:
         check_is_fitted(self, "networks_")
         return self.estimator_._read_codes(X, y)

@@ -1,5 +1,6 @@
 """A conditional probability table to read: names in place of codes."""
 
+import html
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -62,6 +63,26 @@ class CPT:
             index = pd.MultiIndex.from_arrays(levels, names=self.parents)
         return pd.DataFrame(self.probabilities, index=index, columns=columns)
 
+    def _repr_html_(self) -> str:
+        """The table that notebooks show."""
+        given = f" | {', '.join(map(str, self.parents))}" if self.parents else ""
+        header = [*map(str, self.parents), *map(str, self.states)]
+        shown = min(len(self.states), _MOST_STATES)
+        header = header[: len(self.parents) + shown]
+        more = ["…"] if shown < len(self.states) else []
+        lines = [
+            f"<table><caption>{_escaped(f'P({self.variable}{given})')}</caption>",
+            _html_row([*header, *more], len(header) + 1),
+        ]
+        for names, row in zip(
+            self.configurations[:_MOST_ROWS], self.probabilities, strict=False
+        ):
+            cells = [*map(str, names), *map(readable_probability, row[:shown]), *more]
+            lines.append(_html_row(cells, len(names)))
+        lines.append("</table>")
+        lines += [f"<p>{_escaped(note)}</p>" for note in self._notes()]
+        return "".join(lines)
+
     def __str__(self) -> str:
         given = f" | {', '.join(map(str, self.parents))}" if self.parents else ""
         lines = [f"P({self.variable}{given})"]
@@ -75,6 +96,14 @@ class CPT:
             )
         ]
         lines += aligned([header, *body], len(self.parents))
+        lines += self._notes()
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _notes(self) -> list[str]:
+        """What the rows that are shown leave out."""
+        lines = []
         hidden = len(self.configurations) - _MOST_ROWS
         if hidden > 0:
             lines.append(f"... {hidden:,} more observed configurations; to_frame() has them all")
@@ -85,14 +114,24 @@ class CPT:
                 f"configurations were not observed: each state has probability "
                 f"{readable_probability(1 / len(self.states))} there"
             )
-        return "\n".join(lines)
-
-    __repr__ = __str__
+        return lines
 
 
 def readable_probability(value: float) -> str:
     """Four decimals, but never 0.0000 for what is possible."""
     return f"{value:.4f}" if value >= 0.0001 or value == 0 else f"{value:.0e}"
+
+
+def _html_row(cells: Sequence[str], n_names: int) -> str:
+    """A row of a table whose first cells are names."""
+    return "<tr>" + "".join(
+        f"<th>{_escaped(cell)}</th>" if place < n_names else f"<td>{_escaped(cell)}</td>"
+        for place, cell in enumerate(cells)
+    ) + "</tr>"
+
+
+def _escaped(text: str) -> str:
+    return html.escape(text).encode("utf-8", "replace").decode()
 
 
 def aligned(table: Sequence[Sequence[str]], n_names: int) -> list[str]:

@@ -117,6 +117,8 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
     restart_scores_ : ndarray of shape (n_restarts + 1,)
         Final score of every run, the one from `init` first.
     restart_histories_ : list of list of HistoryStep
+    restart_edges_ : list of list of (parent, child) names
+        The graph of every run.
     n_evaluations_ : int
         How many families were counted, by this process: workers of other processes count their
         own, and threads that ask for the same at once may count it twice.
@@ -366,6 +368,12 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         tags.input_tags.allow_nan = self.handle_missing == "category"
         return tags
 
+    def _html_repr(self):
+        """What notebooks show: scikit-learn's diagram, and the network once there is one."""
+        diagram = super()._html_repr()
+        network = getattr(self, "network_", None)
+        return diagram if network is None else diagram + network._repr_html_()
+
     def _open(self, X, *, reset: bool) -> Table:
         """The table, with names and number of columns checked against `fit` unless `reset`."""
         table = open_table(X)
@@ -397,6 +405,11 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
             table, y, sample_weight, self.categories, self.handle_missing, self._y_missing()
         )
         return table, y, reading
+
+    def _levels(self, X, y=None, sample_weight=None) -> dict[Hashable, np.ndarray]:
+        """The levels of every variable, as fits of parts of the table should have them too."""
+        _, _, reading = clone(self)._read(X, y, sample_weight)
+        return dict(zip(reading.labels, reading.categories, strict=True))
 
     def _y_missing(self) -> str | None:
         """What missing cells of y are at fit, if not the same as those of X."""
@@ -450,6 +463,7 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         )
         self.restart_scores_ = np.array([run.score for run in runs.runs])
         self.restart_histories_ = [_named_history(run, labels) for run in runs.runs]
+        self.restart_edges_ = [_named_edges(run, labels) for run in runs.runs]
         self.history_ = _named_history(best, labels)
         self.n_iter_ = best.n_iter
         self.n_evaluations_ = learning.n_evaluations
@@ -525,6 +539,14 @@ def _named_history(run: SearchResult, labels: list[Hashable]) -> list[HistorySte
     return [
         HistoryStep(move.kind, labels[move.parent], labels[move.child], score)
         for move, score in run.history
+    ]
+
+
+def _named_edges(run: SearchResult, labels: list[Hashable]) -> list[tuple[Hashable, Hashable]]:
+    return [
+        (labels[parent], labels[child])
+        for child, parents in enumerate(run.parents)
+        for parent in parents
     ]
 
 

@@ -421,8 +421,7 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
         weights = fit_params.get("sample_weight")
         received = X_train, y_train, params.get("sample_weight")
         whole = X
-    _, _, reading = clone(final)._read(whole, y, weights)
-    levels = dict(zip(reading.labels, reading.categories, strict=True))
+    levels = final._levels(whole, y, weights)
     fit_final = clone(final).set_params(categories=levels)._fitter(*received, grid)
 
     def fit(ess):

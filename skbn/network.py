@@ -2,16 +2,20 @@
 
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skbn.bif_files import write_text
+from skbn.bif_writer import bif_text
 from skbn.cpt import CPT
 from skbn.data import CategoricalData, smallest_code_type
 from skbn.equivalence import cpdag_of
 from skbn.evidence import find_columns
 from skbn.graph import CycleError, topological_order
+from skbn.graph_export import dot_text, networkx_graph
 from skbn.inference import Inference
+from skbn.network_svg import network_html, network_svg
 from skbn.parameters import ConditionalTable, fit_tables
 from skbn.persistence import Persistent
 from skbn.posterior import Posterior
@@ -22,6 +26,9 @@ from skbn.questions import (
     ask_posterior,
     ask_sample,
 )
+
+if TYPE_CHECKING:
+    import networkx
 
 # Rows are taken in blocks of about this many numbers, which stay in the processor's cache.
 _BLOCK = 2**15
@@ -133,8 +140,11 @@ class BayesianNetwork(Persistent):
     @property
     def edges(self) -> list[tuple[Hashable, Hashable]]:
         """Pairs (parent, child) of labels, in column order of the parent, then of the child."""
+        return [(self.labels[parent], self.labels[child]) for parent, child in self._edge_indices()]
+
+    def _edge_indices(self) -> list[tuple[int, int]]:
         return [
-            (self.labels[parent], self.labels[child])
+            (parent, child)
             for parent, children in enumerate(self._children)
             for child in children
         ]
@@ -350,6 +360,107 @@ class BayesianNetwork(Persistent):
         0.93
         """
         return ask_sample(self, n_samples, evidence, random_state)
+
+    def to_bif(self, path_or_file: Any = None, *, default_rows: bool = False) -> str:
+        """The network in the BIF format, which bnlearn, pgmpy, pyAgrum and others read.
+
+        Parameters
+        ----------
+        path_or_file : str, path or file object, default=None
+            Where to write the text as well, as UTF-8; compressed where a path ends in ".gz".
+        default_rows : bool, default=False
+            Write a row for each observed parent configuration and one default for all others, in
+            place of a row for every configuration. That is the only way for tables with very many
+            configurations, and keeps apart what was observed; but pgmpy and bnlearn cannot read
+            it.
+
+        Returns
+        -------
+        str
+
+        Raises
+        ------
+        ValueError
+            If more than four million probabilities would have to be written.
+        TypeError
+            If a name is neither text, a number, a truth value nor None.
+
+        See Also
+        --------
+        skbn.read_bif : Gives the same network back.
+
+        Notes
+        -----
+        Other programs find plain names: letters, digits and underscores, with what comes nearest
+        in place of others ("< 5" is "lt_5"), and distinct even where case is ignored. Properties,
+        which they skip, hold the names that had to be changed and the types of those that are no
+        text. Probabilities are written in full, also those smaller than every float.
+
+        Examples
+        --------
+        >>> import io
+        >>> from skbn import BayesNetStructureEstimator, read_bif
+        >>> bn = BayesNetStructureEstimator().fit([["yes", "< 5"], ["no", "> 5"]])
+        >>> text = bn.network_.to_bif()
+        >>> print(text.partition("probability")[0].rstrip())
+        network unknown {
+        }
+        variable x0 {
+          type discrete [ 2 ] { no, yes };
+        }
+        variable x1 {
+          type discrete [ 2 ] { lt_5, gt_5 };
+          property skbn_states = str:%3C%205 str:%3E%205;
+        }
+        >>> read_bif(io.StringIO(text)).cpt("x1").states
+        array(['< 5', '> 5'], dtype=object)
+        """
+        text = bif_text(self.labels, self.categories, self.tables, default_rows=default_rows)
+        if path_or_file is not None:
+            write_text(text, path_or_file)
+        return text
+
+    def _repr_svg_(self) -> str | None:
+        """The drawing that notebooks show."""
+        return network_svg(self.labels, self.categories, self._edge_indices())
+
+    def _repr_html_(self) -> str:
+        return network_html(repr(self), self._repr_svg_())
+
+    def to_networkx(self) -> "networkx.DiGraph":
+        """The graph for networkx, with states and probabilities as data of nodes and edges.
+
+        Returns
+        -------
+        networkx.DiGraph
+            Nodes are column labels, in column order, with `states`, `configurations` (the number
+            of each parent's state, per observed configuration) and `log_probabilities` (a row per
+            configuration, in nats). Edges have the `position` of the parent among the columns of
+            the child's configurations.
+
+        See Also
+        --------
+        skbn.from_networkx : Gives the same network back.
+        """
+        return networkx_graph(self.labels, self.categories, self.tables)
+
+    def to_dot(self) -> str:
+        """The graph as text for Graphviz.
+
+        Examples
+        --------
+        >>> from skbn import BayesNetStructureEstimator
+        >>> bn = BayesNetStructureEstimator(init=[("x1", "x0")], max_iter=0)
+        >>> bn = bn.fit([["yes", "wet"], ["no", "dry"]])
+        >>> print(bn.network_.to_dot())
+        digraph {
+          "x0";
+          "x1";
+          "x1" -> "x0";
+        }
+        <BLANKLINE>
+        """
+        return dot_text(self.labels, self._edge_indices())
 
     def log_prob_codes(
         self, codes: np.ndarray, missing: np.ndarray | None = None

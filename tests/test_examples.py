@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -60,47 +59,44 @@ def test_table_1(tmp_path):
         assert re.search(rf"^{name} ", done.stdout, re.MULTILINE), done.stdout
 
 
-def survey(n_rows=800):
-    rng = np.random.default_rng(0)
-    age = rng.integers(0, 3, n_rows)
-    education = np.where(rng.random(n_rows) < 0.7, age, rng.integers(0, 3, n_rows))
-    travel = np.where(rng.random(n_rows) < 0.6, education, rng.integers(0, 3, n_rows))
-    return pd.DataFrame({
-        "age": np.array(["young", "adult", "old"])[age],
-        "education": np.array(["school", "college", "university"])[education],
-        "travel": np.array(["car", "train", "other"])[travel],
-        "sex": rng.choice(["F", "M"], n_rows),
-    })
-
-
-def test_the_code_of_the_readme(tmp_path, monkeypatch):
+def test_the_code_of_the_readme(monkeypatch):
     text = need("README.md").read_text(encoding="utf-8")
     block, choosing = re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
-    survey().to_csv(tmp_path / "survey.csv", index=False)
-    monkeypatch.chdir(tmp_path)
+    need("examples/survey.csv")
+    monkeypatch.chdir(ROOT)
     names = {}
     exec(compile(block, "README.md", "exec"), names)
     bn, train, test = names["bn"], names["train"], names["test"]
-    assert len(train) == 600
-    assert len(test) == 200
-    assert ("age", "education") in bn.edges_ or ("education", "age") in bn.edges_
+    assert (len(train), len(test)) == (700, 200)
+    assert ("city", "travel") in bn.edges_ or ("travel", "city") in bn.edges_
     # Each line that shows a value has one to show.
-    lines = [line.partition("#")[0] for line in block.splitlines() if line.startswith(("bn.", "-"))]
-    assert len(lines) >= 5
-    values = {line.strip(): eval(line, names) for line in lines}
-    assert 0 < values["-bn.score(test)"] < np.log(54)
-    assert str(values['bn.network_.cpt("education")']).startswith("P(education")
+    shown = re.findall(r"^(-?bn\..*?) +# ", block, re.MULTILINE)
+    assert len(shown) == 6
+    values = {line: eval(line, names) for line in shown}
+    assert 0 < values["-bn.score(test)"] < np.log(3 * 2 * 2 * 3 * 2 * 3)
+    assert str(values['bn.network_.cpt("travel")']).startswith("P(travel")
+    young = values['bn.network_.posterior("travel", {"age": "young"})']
+    assert young.probabilities.sum() == pytest.approx(1)
     assert [p.shape for p in values["bn.predict_proba(test)"]] == [
-        (200, 3), (200, 3), (200, 3), (200, 2)]
+        (200, 3), (200, 2), (200, 2), (200, 3), (200, 2), (200, 3)]
     drawn = values["bn.sample(1000)"]
-    assert drawn.shape == (1000, 4)
+    assert drawn.shape == (1000, 6)
     assert drawn.dtypes.equals(train.dtypes)
+    assert drawn["job"].isna().any()
 
     matplotlib = pytest.importorskip("matplotlib")
     matplotlib.use("Agg")
     exec(compile(choosing, "README.md", "exec"), names)
     assert names["search"].best_params_["ess"] in names["search"].ess
     matplotlib.pyplot.close("all")
+
+
+def test_links_of_the_readme_and_the_pages():
+    pages = [need("README.md"), *sorted(need("docs").glob("*.md")), need("benchmarks/README.md")]
+    for page in pages:
+        for link in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
+            if not link.startswith("http"):
+                assert (page.parent / link).exists(), (page.name, link)
 
 
 def test_larger_than_memory(tmp_path):

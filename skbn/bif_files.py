@@ -1,0 +1,112 @@
+"""Text in and out of files that may be compressed with gzip."""
+
+import gzip
+import io
+import os
+import zlib
+from pathlib import Path
+from typing import Any
+
+_GZIP = b"\x1f\x8b"
+_STEP = 2**20
+
+
+def read_text(path_or_file: Any, max_bytes: int) -> tuple[str, str]:
+    """The text of a file and what messages call it.
+
+    Parameters
+    ----------
+    path_or_file : path or file object
+        Files are read as UTF-8 text; those that begin as gzip files do are decompressed first.
+    max_bytes : int
+        Largest number of bytes, after decompression.
+
+    Raises
+    ------
+    ValueError
+        For longer files, damaged compression and bytes that are no UTF-8.
+    """
+    if isinstance(path_or_file, (str, os.PathLike)):
+        source = str(path_or_file)
+        with open(path_or_file, "rb") as file:
+            content = _read_bounded(file, source, max_bytes)
+    elif hasattr(path_or_file, "read"):
+        source = str(getattr(path_or_file, "name", "the file"))
+        content = _read_bounded(path_or_file, source, max_bytes)
+    else:
+        raise TypeError(
+            f"A path or a file object is needed, got {type(path_or_file).__name__}. Wrap text that "
+            "is in memory: io.StringIO(text)."
+        )
+    if isinstance(content, bytes):
+        content = _decode(content, source)
+    return content.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n"), source
+
+
+def write_text(text: str, path_or_file: Any) -> None:
+    """Write text as UTF-8, compressed where a path ends in ".gz".
+
+    Parameters
+    ----------
+    text : str
+    path_or_file : path or file object
+        A text or a binary file.
+    """
+    if hasattr(path_or_file, "write"):
+        if isinstance(path_or_file, io.TextIOBase):
+            path_or_file.write(text)
+        else:
+            path_or_file.write(text.encode())
+        return
+    content = text.encode()
+    path = Path(path_or_file)
+    if path.suffix.lower() == ".gz":
+        # Without a time, so that the same network is the same file.
+        content = gzip.compress(content, mtime=0)
+    path.write_bytes(content)
+
+
+def _read_bounded(file: Any, source: str, max_bytes: int) -> bytes | str:
+    content = file.read(max_bytes + 1)
+    if not isinstance(content, (bytes, str)):
+        raise TypeError(f"{source} gives {type(content).__name__}, neither text nor bytes.")
+    if isinstance(content, bytes) and content.startswith(_GZIP):
+        _refuse_long(content, source, max_bytes)
+        content = _decompress(content, source, max_bytes)
+    _refuse_long(content, source, max_bytes)
+    return content
+
+
+def _decompress(content: bytes, source: str, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    size = 0
+    try:
+        with gzip.GzipFile(fileobj=io.BytesIO(content)) as file:
+            while size <= max_bytes and (part := file.read(min(_STEP, max_bytes + 1 - size))):
+                parts.append(part)
+                size += len(part)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        line = sum(part.count(b"\n") for part in parts) + 1
+        raise ValueError(
+            f"{source}, line {line}: the gzip compression is damaged or cut off here ({error})."
+        ) from error
+    return b"".join(parts)
+
+
+def _refuse_long(content: bytes | str, source: str, max_bytes: int) -> None:
+    if len(content) > max_bytes:
+        raise ValueError(
+            f"{source} holds more than max_bytes={max_bytes:,} bytes of text. Raise max_bytes if "
+            "you trust the file."
+        )
+
+
+def _decode(content: bytes, source: str) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = content.count(b"\n", 0, error.start) + 1
+        raise ValueError(
+            f"{source}, line {line}: byte 0x{content[error.start]:02x} is no UTF-8 text. Open a "
+            "file of another encoding yourself, open(path, encoding=...), and pass that."
+        ) from error

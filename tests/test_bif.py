@@ -1,0 +1,480 @@
+"""BIF files: what we write we read back, what others write we read, and nothing else is taken."""
+
+import gzip
+import io
+import itertools
+import math
+import re
+import time
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from skbn import BayesNetStructureEstimator, read_bif
+from skbn.data import CategoricalData
+from skbn.network import BayesianNetwork
+from skbn.parameters import ConditionalTable
+
+NETWORKS = ("alarm", "andes", "asia", "cancer", "child", "hepar2", "insurance", "pigs", "sachs",
+            "survey")
+# By the bnlearn repository's description of each network.
+SIZES = {"alarm": (37, 46), "andes": (223, 338), "asia": (8, 8), "cancer": (5, 4),
+         "child": (20, 25), "hepar2": (70, 123), "insurance": (27, 52), "pigs": (441, 592),
+         "sachs": (11, 17), "survey": (6, 6)}
+
+SMALL = """network small {
+}
+variable a {
+  type discrete [ 2 ] { no, yes };
+}
+variable b {
+  type discrete [ 3 ] { u, v, w };
+}
+variable c {
+  type discrete [ 2 ] { 0, 1 };
+}
+probability ( a ) {
+  table 0.25, 0.75;
+}
+probability ( b | a ) {
+  (no) 0.1, 0.2, 0.7;
+  (yes) 0.3, 0.3, 0.4;
+}
+probability ( c | b, a ) {
+  (u, no) 0.5, 0.5;
+  (v, no) 0.25, 0.75;
+  (w, no) 0, 1;
+  (u, yes) 1e-05, 0.99999;
+  (v, yes) 0.125, 0.875;
+  (w, yes) 0.9, 0.1;
+}
+"""
+
+
+def parse(text):
+    return read_bif(io.StringIO(text))
+
+
+def same(first, second, tolerance=0.0):
+    """Whether names, states, graph and probabilities are equal."""
+    assert first.labels == second.labels
+    assert first.parent_indices == second.parent_indices
+    for ours, theirs in zip(first.categories, second.categories, strict=True):
+        assert [(type(x), x) for x in ours.tolist()] == [(type(x), x) for x in theirs.tolist()]
+    for ours, theirs in zip(first.tables, second.tables, strict=True):
+        np.testing.assert_allclose(ours.dense(), theirs.dense(), rtol=0, atol=tolerance)
+    return True
+
+
+def random_network(rng, labels, categories):
+    """A network over these names, with random edges, zeros and a few observed configurations."""
+    n = len(labels)
+    tables = []
+    for child in range(n):
+        r = len(categories[child])
+        parents = tuple(p for p in range(child) if rng.random() < 0.5)[:3]
+        sizes = tuple(len(categories[p]) for p in parents)
+        every = np.array(list(itertools.product(*map(range, sizes))), dtype=np.uint8)
+        seen = np.flatnonzero(rng.random(len(every)) < 0.7)
+        seen = seen if len(seen) else np.array([0])
+        rows = rng.dirichlet(np.full(r, 0.3), len(seen))
+        with np.errstate(divide="ignore"):
+            rows = np.log(rows)
+        tables.append(ConditionalTable(
+            child, parents, r, sizes, every[seen].reshape(len(seen), len(parents)), rows
+        ))
+    return BayesianNetwork(labels, categories, tables)
+
+
+@pytest.mark.parametrize("name", NETWORKS)
+def test_networks_of_the_repository_are_read_and_written(shared, name):
+    path = shared("data/bif") / f"{name}.bif.gz"
+    network = read_bif(path)
+    assert (len(network.labels), len(network.edges)) == SIZES[name]
+    assert same(network, parse(network.to_bif()))
+    text = gzip.decompress(path.read_bytes()).decode()
+    # Slow twin: every row as a line of text.
+    for block in re.findall(r"probability[^}]*\}", text):
+        family, _, body = block.partition("{")
+        child, _, given_names = family.partition("(")[2].partition(")")[0].partition("|")
+        child, parents = child.strip(), [p.strip() for p in given_names.split(",") if p.strip()]
+        assert network.parents(child) == sorted(parents, key=network.labels.index)
+        table = network.tables[network.labels.index(child)]
+        for names, numbers in re.findall(r"(?:\(([^)]*)\)|table)([^;]*);", body):
+            expected = np.array(numbers.split(","), dtype=float)
+            codes = np.zeros((len(network.labels), 1), dtype=np.uint8)
+            for parent, state in zip(parents, names.split(",") if parents else [], strict=True):
+                place = network.labels.index(parent)
+                codes[place] = network.categories[place].tolist().index(state.strip())
+            found = np.exp(table.log_prob_each(codes, network.labels.index(child)))[0]
+            np.testing.assert_allclose(found, expected / expected.sum(), atol=1e-15)
+
+
+def test_the_small_network():
+    network = parse(SMALL)
+    assert network.labels == ("a", "b", "c")
+    assert network.edges == [("a", "b"), ("a", "c"), ("b", "c")]
+    # Parents in column order, a before b, whatever the order in the file.
+    expected = [[0.5, 0.5], [0.25, 0.75], [0, 1], [1e-5, 0.99999], [0.125, 0.875], [0.9, 0.1]]
+    np.testing.assert_allclose(network.tables[2].dense(), expected, rtol=1e-15)
+    assert network.cpt("c").configurations[3] == ("yes", "u")
+
+
+def test_zero_probabilities_score_sample_and_condition():
+    network = parse(SMALL)
+    codes = np.array([[0, 0], [2, 2], [0, 1]], dtype=np.uint8)  # c = 0 is impossible given w, no
+    np.testing.assert_allclose(np.exp(network.log_prob_codes(codes)), [0, 0.25 * 0.7])
+    np.testing.assert_allclose(network.conditional_codes(codes, 2), [[0, 1], [0, 1]])
+    joint = 0.25 * 0.7 * 0, 0.75 * 0.4 * 0.9
+    np.testing.assert_allclose(
+        network.conditional_codes(codes[:, :1], 0), [np.array(joint) / sum(joint)]
+    )
+    np.testing.assert_allclose(network.marginal_log_prob_codes(codes, 2), np.log([0.175, 0.175]))
+    drawn = network.sample_codes(20_000, np.random.default_rng(0))
+    assert not ((drawn[0] == 0) & (drawn[1] == 2) & (drawn[2] == 0)).any()
+    assert np.isfinite(network.log_prob_codes(drawn)).all()
+    assert "0.0000  1.0000" in str(network.cpt("c"))
+
+
+@pytest.mark.parametrize("text", [
+    SMALL.replace(",", " "),
+    SMALL.replace("b | a", "b a").replace("c | b, a", "c, b a".replace(" a", ", a")),
+    SMALL.replace("\n", "\r\n"),
+    SMALL.replace(";\n}", "; property p = (1, \"x}\") ;\n}"),
+    SMALL.replace("\n", " // a { comment\n").replace("0.75;", "0.75/* and \n\n; another */;"),
+    SMALL.replace("{ no, yes }", '{ "no" "yes" }').replace("variable a", 'variable "a"'),
+    SMALL.replace("[ 2 ]", "[2]").replace("probability (", "PROBABILITY(").replace("  ", "\t"),
+    SMALL.replace("(no) 0.1, 0.2, 0.7;\n  (yes) 0.3, 0.3, 0.4;",
+                  "table 0.1, 0.3, 0.2, 0.3, 0.7, 0.4;"),
+    SMALL.replace("(no) 0.1, 0.2, 0.7;", "default 0.1, 0.2, 0.7;"),
+    SMALL.replace("(yes) 0.3, 0.3, 0.4;", "default 3e-1 .3 +0.4;"),
+    SMALL.replace("0.25, 0.75", "0.250000, 7.5E-1"),
+    "\ufeff" + SMALL,
+    SMALL[: SMALL.index("variable a")] + SMALL[SMALL.index("probability"):]
+    + SMALL[SMALL.index("variable a") : SMALL.index("probability")],
+])
+def test_every_way_of_writing_the_same(text):
+    assert same(parse(SMALL), parse(text), 1e-15)
+
+
+def test_rounded_probabilities_are_divided_by_their_sum():
+    network = parse(SMALL.replace("0.1, 0.2, 0.7", "0.333, 0.333, 0.333"))
+    np.testing.assert_allclose(network.tables[1].dense()[0], 1 / 3, rtol=1e-15)
+
+
+def test_names_of_several_words():
+    text = re.sub(r"\bw\b", "very low", SMALL)
+    network = parse(re.sub(r"\ba\b", "my name", text))
+    assert network.labels == ("my name", "b", "c")
+    assert network.categories[1].tolist() == ["u", "v", "very low"]
+    one = parse("network n {} variable a b { type discrete [1] { very low }; }"
+                "variable c { type discrete [1] { x }; } probability ( a b ) { table 1; }"
+                "probability ( c | a b ) { (very low) 1; }")
+    assert one.edges == [("a b", "c")] and one.categories[0].tolist() == ["very low"]
+
+
+@pytest.mark.parametrize(("old", "new", "line", "reason"), [
+    ("network small", "netwrk small", 1, "begins with 'network'"),
+    ("{ no, yes }", "{ no, yes, no }", 4, "declares '2' states and lists 3"),
+    ("[ 2 ] { no, yes }", "[ 3 ] { no, yes, no }", 4, "two states called 'no'"),
+    ("[ 2 ] { no", "[ 1000000000 ] { no", 4, "declares '1000000000' states and lists 2"),
+    ("[ 2 ] { no, yes }", "[ 0 ] { }", 4, "no states"),
+    ("discrete [ 2 ] { no", "continuous [ 2 ] { no", 4, "not of type discrete"),
+    ("  type discrete [ 2 ] { no, yes };\n", "", 3, "has no type"),
+    ("variable b", "variable a", 6, "declared a second time"),
+    ("variable b {", "variable {", 6, "no name"),
+    ("( b | a )", "( d | a )", 15, "no variable is called 'd'"),
+    ("( b | a )", "( b | d )", 15, "no variable is called 'd'"),
+    ("( b | a )", "( b | b )", 15, "occurs twice"),
+    ("( c | b, a )", "( b | a )", 19, "second time"),
+    ("(yes) 0.3", "(no) 0.3", 17, "comes twice"),
+    ("(yes) 0.3", "(maybe) 0.3", 17, "'a' has no state 'maybe'"),
+    ("(yes) 0.3", "(yes, no) 0.3", 17, "'a' has no state 'yes no'"),
+    ("(u, yes) 1e-05", "(u) 1e-05", 23, "1 states are given for 2 parents"),
+    ("  (yes) 0.3, 0.3, 0.4;\n", "", 15, "1 of 2 parent configurations are missing"),
+    ("0.3, 0.3, 0.4", "0.3, 0.7", 17, "3 probabilities are expected, but here are 2"),
+    ("0.3, 0.3, 0.4", "0.3, 0.3, 0.2, 0.2", 17, "3 probabilities are expected, but here are more"),
+    ("0.3, 0.3, 0.4", "0.3, 0.3, 0.3", 17, "have the sum 0.9, not 1"),
+    ("0.3, 0.3, 0.4", "-0.3, 0.9, 0.4", 17, "'-0.3' is no probability"),
+    ("0.3, 0.3, 0.4", "nan, 0.6, 0.4", 17, "a probability is expected, but here is 'nan'"),
+    ("0.3, 0.3, 0.4", "1_0, 0.6, 0.4", 17, "a probability is expected"),
+    ("0.3, 0.3, 0.4", "1e999, 0.6, 0.4", 17, "no probability"),
+    ("0.3, 0.3, 0.4", "-1e-999, 0.6, 0.4", 17, "no probability"),
+    ("0.3, 0.3, 0.4", "1" * 200 + ", 0, 0", 17, "a probability is expected"),
+    ("(yes) 0.3", "yes 0.3", 17, "'table', 'default'"),
+    ("(yes) 0.3", "default 1 0 0; default 0.3", 17, "a second default"),
+    ("(yes) 0.3", "table 0.3", 17, "has rows of its table already"),
+    ("probability ( b", "likelihood ( b", 15, "'variable' or 'probability'"),
+    ("{ u, v, w }", '{ u, v, "w }', 7, "quoted name does not end"),
+    ("{ u, v, w }", "{ u, , w }", 7, "nothing between two commas"),
+    ("  table 0.25", "  /* table 0.25", 13, "comment does not end"),
+    ("probability ( a ) {\n  table 0.25, 0.75;", "probability ( a | c ) {\n  (0) 0 1; (1) 1 0;",
+     12, "'a' -> 'c' -> 'a'"),
+    ("probability ( a ) {\n  table 0.25, 0.75;\n}\n", "", 3, "'a' has no probabilities"),
+    ("no, yes };", "no, yes };\n  property skbn_states = str:no;", 3, "names 1 states of 2"),
+    ("no, yes };", "no, yes };\n  property skbn_states = str:n what:y;", 5, "no name of a type"),
+    ("no, yes };", "no, yes };\n  property skbn_states = str:%ff int:5;", 5, "cannot be read"),
+    ("no, yes };", "no, yes };\n  property skbn_name = int:5 int:6;", 5, "2 names"),
+])
+def test_what_is_wrong_is_refused_with_line_and_reason(old, new, line, reason):
+    assert SMALL.count(old) >= 1
+    with pytest.raises(ValueError, match=re.escape(reason)) as caught:
+        parse(SMALL.replace(old, new, 1))
+    assert f"line {line}: " in str(caught.value)
+
+
+def test_labels_made_equal_by_properties_are_refused():
+    text = SMALL.replace("no, yes };", "no, yes };\n  property skbn_name = str:b;")
+    with pytest.raises(ValueError, match="Two columns are called 'b'"):
+        parse(text)
+
+
+def test_every_truncation_is_refused_or_is_the_whole():
+    whole = parse(SMALL)
+    for length in range(len(SMALL)):
+        if SMALL[length:].strip() in ("", ):
+            assert same(whole, parse(SMALL[:length]))
+            continue
+        with pytest.raises(ValueError, match=r"line \d+: "):
+            parse(SMALL[:length])
+
+
+@pytest.mark.parametrize("name", ["child", "hepar2"])
+def test_damaged_files_are_read_or_refused_in_time(shared, name):
+    content = gzip.decompress((shared("data/bif") / f"{name}.bif.gz").read_bytes())
+    rng = np.random.default_rng(0)
+    start = time.process_time()
+    for _ in range(60):
+        length = rng.integers(len(content)) if rng.random() < 0.3 else len(content)
+        damaged = bytearray(content[:length])
+        for place in rng.integers(max(len(damaged), 1), size=rng.integers(4)):
+            if len(damaged):
+                damaged[place] = rng.choice([rng.integers(256), *b'{}()[],;|"/*\n'])
+        try:
+            read_bif(io.BytesIO(bytes(damaged)))
+        except ValueError as error:
+            assert re.search(r"line \d+: |Two columns", str(error)), error
+    assert time.process_time() - start < 10
+
+
+@given(st.binary(max_size=200))
+@example(b"\x1f\x8b")
+@example(b"network{}")
+def test_bytes_of_any_kind_are_read_or_refused(content):
+    try:
+        read_bif(io.BytesIO(content))
+    except ValueError as error:
+        assert "line" in str(error)
+
+
+@given(st.lists(st.sampled_from(
+    ["network", "variable", "probability", "type", "discrete", "table", "default", "property", "a",
+     "b", "{", "}", "(", ")", "[", "]", ",", ";", "|", "2", "0.5", '"', "/*", "//", "\n", " "]
+), max_size=40))
+def test_words_in_any_order_are_read_or_refused(words):
+    try:
+        parse("network n {\n}\n" + " ".join(words))
+    except ValueError as error:
+        assert "line" in str(error)
+
+
+def many_parents(n_parents, n_states, body):
+    states = ", ".join(f"s{i}" for i in range(n_states))
+    text = "network n {\n}\n"
+    for i in range(n_parents + 1):
+        text += f"variable v{i} {{\n  type discrete [ {n_states} ] {{ {states} }};\n}}\n"
+    uniform = ", ".join([repr(1 / n_states)] * n_states)
+    for i in range(n_parents):
+        text += f"probability ( v{i} ) {{\n  table {uniform};\n}}\n"
+    given_names = ", ".join(f"v{i}" for i in range(n_parents))
+    return text + f"probability ( v{n_parents} | {given_names} ) {{\n{body}\n}}\n"
+
+
+@pytest.mark.parametrize(("text", "reason"), [
+    (many_parents(40, 100, ""), "about 10^80 of about 10^80 parent configurations are missing"),
+    (many_parents(40, 100, "  table 0.5;"), "probabilities are expected, but here are 1"),
+    (many_parents(40, 3, "  default 0.2, 0.2, 0.6;"), "the default stands for about 10^19"),
+    ("network n {\n}\nvariable a {\n  property " + "(" * 10**5, "does not end with ';'"),
+    ("network n " + "{" * 10**5, "does not end with '}'"),
+    ("network n {\n}\n" + "".join(
+        f"variable v{i} {{ type discrete [1] {{ a }}; }}\n" for i in range(10_001)),
+     "more than 10,000 variables"),
+    ("network n {\n}\nvariable a { type discrete [ 9 ] { " + "x " * 10**5 + "}; }",
+     "lists 100,000"),
+    ('network n {\n}\n/*' + "*" * 10**5, "does not end"),
+    ('network n {\n}\n"' + "x" * 10**5, "does not end"),
+    ("network n {\n}\nvariable a { type discrete [ 100001 ] { "
+     + " ".join(f"s{i}" for i in range(10**5)) + " s99999 }; }", "two states called 's99999'"),
+])
+def test_hostile_files_are_refused_in_bounded_time_and_memory(text, reason):
+    start = time.process_time()
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=re.escape(reason)):
+            parse(text)
+        assert tracemalloc.get_traced_memory()[1] < 2e8
+    finally:
+        tracemalloc.stop()
+    assert time.process_time() - start < 10
+
+
+def test_large_files_and_compressed_ones_that_grow_are_refused(tmp_path):
+    bomb = tmp_path / "bomb.bif.gz"
+    with gzip.open(bomb, "wb") as file:
+        for _ in range(50):
+            file.write(bytes(10**6))
+    tracemalloc.start()
+    try:
+        with pytest.raises(ValueError, match=r"more than max_bytes=1,000,000 bytes"):
+            read_bif(bomb, max_bytes=10**6)
+        assert tracemalloc.get_traced_memory()[1] < 2e7
+    finally:
+        tracemalloc.stop()
+    with pytest.raises(ValueError, match=r"max_bytes=100 "):
+        read_bif(io.BytesIO(SMALL.encode()), max_bytes=100)
+    assert same(parse(SMALL), read_bif(io.StringIO(SMALL), max_bytes=len(SMALL)))
+
+
+def test_damaged_compression_and_other_encodings_are_refused(tmp_path):
+    content = gzip.compress(SMALL.encode())
+    for length in (5, 12, len(content) // 2, len(content) - 4):
+        with pytest.raises(ValueError, match=r"line \d+: the gzip compression is damaged"):
+            read_bif(io.BytesIO(content[:length]))
+    with pytest.raises(ValueError, match=r"line 3: byte 0xe9 is no UTF-8"):
+        read_bif(io.BytesIO(SMALL.replace("variable a", "variable é").encode("latin-1")))
+    with pytest.raises(TypeError, match="StringIO"):
+        read_bif(17)
+    with pytest.raises(OSError):
+        read_bif(tmp_path / "absent.bif")
+
+
+@pytest.mark.parametrize("name", ["n.bif", "n.bif.gz", "n.GZ"])
+def test_files_by_path(tmp_path, name):
+    network, path = parse(SMALL), tmp_path / name
+    text = network.to_bif(path)
+    assert path.read_bytes().startswith(b"\x1f\x8b") == name.lower().endswith("gz")
+    assert same(network, read_bif(path))
+    assert same(network, read_bif(str(path)))
+    before = path.read_bytes()
+    network.to_bif(path)
+    assert path.read_bytes() == before
+    for file in (io.StringIO(), io.BytesIO()):
+        network.to_bif(file)
+        file.seek(0)
+        content = file.read()
+        assert (content if isinstance(content, str) else content.decode()) == text
+
+
+AWKWARD = ["", " ", "very low", '"quoted"', "it's", "<5", ">=7.5", "a/b", "//", "/* x", "é", "中",
+           "a,b", "(0,10]", "{x}", "a|b", "x;y", "5", "1e5", "-1", "+", "a\nb", "a\x00", "\ud800",
+           "table", "Network", "x" * 500, "table2", "a\\b", "%20", "str:x", "NaN", "A", "a",
+           "a_2", "x5"]
+
+
+def test_awkward_names_come_back():
+    rng = np.random.default_rng(0)
+    labels = [*AWKWARD[:12], 5, 2.5, True, "5.0", None]
+    categories = [np.array(rng.permutation(AWKWARD)[:4].tolist(), dtype=object) for _ in labels]
+    categories[3] = np.array([1, 2, 30])
+    categories[4] = np.array([-0.5, 1e300])
+    categories[5] = np.array([False, True])
+    categories[6] = np.array(["a", 1, 1.5, True, None], dtype=object)
+    categories[7] = np.array(AWKWARD, dtype=object)
+    network = random_network(rng, labels, categories)
+    for default_rows in (False, True):
+        text = network.to_bif(default_rows=default_rows)
+        again = parse(text)
+        assert same(network, again, 1e-15)
+        assert list(map(type, again.labels)) == list(map(type, labels))
+    assert text.isascii()
+
+
+@given(st.data())
+def test_any_text_comes_back(data):
+    names = st.text(st.characters(), max_size=8)
+    labels = data.draw(st.lists(names, min_size=1, max_size=4, unique=True))
+    categories = [
+        np.array(data.draw(st.lists(names, min_size=1, max_size=4, unique=True)), dtype=object)
+        for _ in labels
+    ]
+    network = random_network(np.random.default_rng(0), labels, categories)
+    assert same(network, parse(network.to_bif()), 1e-15)
+
+
+def test_names_of_other_types_are_refused():
+    for labels, state in ((["x"], b"bytes"), ([("a", "b")], "s"), (["x"], np.datetime64("2020"))):
+        network = random_network(
+            np.random.default_rng(0), labels, [np.array([state, "t"], dtype=object)]
+        )
+        with pytest.raises(TypeError, match="Turn them into text"):
+            network.to_bif()
+
+
+def test_identifiers_are_plain_and_differ():
+    one = np.array(["s"], dtype=object)
+    categories = [np.array(AWKWARD, dtype=object), *[one] * (len(AWKWARD) - 1)]
+    network = random_network(np.random.default_rng(0), AWKWARD, categories)
+    text = network.to_bif(default_rows=True)
+    names = re.findall(r"^variable (.*) \{$", text, re.MULTILINE)
+    assert all(re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]*", name) for name in names)
+    assert len({name.lower() for name in names}) == len(AWKWARD)
+    states = re.search(r"\{ (.*) \};", text)[1].split(", ")
+    assert len(set(states)) == len(AWKWARD)
+    assert all(re.fullmatch(r"-?[0-9]+|[A-Za-z_][A-Za-z0-9_.-]*", state) for state in states)
+    # What is plain keeps its name.
+    for kept in ("A", "a_2", "x5", "NaN"):
+        assert kept in names and kept in states
+    assert "table_2" in names and "table_2" in states
+    assert "a" in states and "lt5" in states and "-1" in states
+
+
+def test_probabilities_smaller_than_every_float_stay_possible():
+    table = ConditionalTable(
+        0, (), 3, (), np.zeros((1, 0), np.uint8), np.array([[-900.25, -720.5, np.log1p(-1e-300)]])
+    )
+    network = BayesianNetwork(["x"], [np.array(["a", "b", "c"], dtype=object)], [table])
+    found = parse(network.to_bif()).tables[0].log_probabilities
+    np.testing.assert_allclose(found, table.log_probabilities, rtol=1e-14, atol=1e-15)
+
+
+def test_fitted_networks_come_back(make_table):
+    rng = np.random.default_rng(0)
+    for kind in ("plain", "unseen+constant", "fractional"):
+        codes, cardinalities, weights = make_table(rng, 5, 40, kind)
+        data = CategoricalData.from_codes(codes, cardinalities, weights)
+        network = BayesianNetwork.from_data(
+            data, [(), (0,), (0, 1), (2,), (0, 1, 3)], 1.5,
+            labels=list("abcde"), categories=[np.arange(r) for r in cardinalities],
+        )
+        assert same(network, parse(network.to_bif()), 1e-15)
+        again = parse(network.to_bif(default_rows=True))
+        for ours, theirs in zip(network.tables, again.tables, strict=True):
+            np.testing.assert_array_equal(ours.configurations, theirs.configurations)
+            np.testing.assert_allclose(
+                ours.log_probabilities, theirs.log_probabilities, rtol=1e-15, atol=1e-15
+            )
+
+
+def test_wide_tables_need_default_rows():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, size=(30, 31))
+    edges = [(f"x{i}", "x30") for i in range(30)]
+    network = BayesNetStructureEstimator(init=edges, max_iter=0).fit(X).network_
+    with pytest.raises(ValueError, match=r"about 10\^19 probabilities.*'x30'.*default_rows=True"):
+        network.to_bif()
+    again = parse(network.to_bif(default_rows=True))
+    assert again.tables[30].n_configurations == 4**30
+    np.testing.assert_allclose(again.log_prob_codes(X.T), network.log_prob_codes(X.T), rtol=1e-14)
+
+
+def test_a_default_alone_and_small_networks():
+    network = parse(many_parents(40, 3, f"default {1/3!r} {1/3!r} {1/3!r};"))
+    assert network.tables[40].n_configurations == 3**40
+    codes = np.zeros((41, 1), dtype=np.uint8)
+    np.testing.assert_allclose(network.log_prob_codes(codes), -41 * math.log(3), rtol=1e-12)
+    assert parse(SMALL[: SMALL.index("variable b")] + "probability (a) { table 0 1; }").edges == []
+    with pytest.raises(ValueError, match=r"line 2: there are no variables"):
+        parse("network n {\n}")

@@ -1,0 +1,112 @@
+"""Networks as networkx graphs and as Graphviz text."""
+
+import re
+
+import numpy as np
+import pytest
+
+from skbn import BayesNetStructureEstimator, from_networkx
+from skbn.network import BayesianNetwork
+
+networkx = pytest.importorskip("networkx")
+
+
+@pytest.fixture
+def network():
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(40, 4))
+    edges = [("x3", "x1"), ("x0", "x1"), ("x1", "x2")]
+    return BayesNetStructureEstimator(init=edges, max_iter=0).fit(X).network_
+
+
+def same(first, second):
+    assert first.parent_indices == second.parent_indices
+    for ours, theirs in zip(first.tables, second.tables, strict=True):
+        np.testing.assert_array_equal(ours.configurations, theirs.configurations)
+        np.testing.assert_array_equal(ours.log_probabilities, theirs.log_probabilities)
+    for ours, theirs in zip(first.categories, second.categories, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+        assert ours.dtype == theirs.dtype
+    return first.labels == second.labels
+
+
+def test_a_network_comes_back(network):
+    graph = network.to_networkx()
+    assert list(graph.edges) == network.edges or set(graph.edges) == set(network.edges)
+    assert same(network, from_networkx(graph))
+    assert same(network, from_networkx(graph.copy()))
+
+
+def test_it_comes_back_renamed_and_in_another_order(network):
+    graph = networkx.relabel_nodes(network.to_networkx(), {"x0": "first"})
+    again = from_networkx(graph)
+    assert again.labels == ("first", "x1", "x2", "x3")
+    turned = networkx.DiGraph()
+    turned.add_nodes_from(reversed(list(graph.nodes(data=True))))
+    turned.add_edges_from(graph.edges(data=True))
+    again = from_networkx(turned)
+    assert again.labels == ("x3", "x2", "x1", "first")
+    rows = np.random.default_rng(1).integers(0, 3, size=(4, 30)).astype(np.uint8)
+    np.testing.assert_array_equal(again.tables[2].log_prob(rows[::-1]),
+                                  network.tables[1].log_prob(rows))
+
+
+def test_what_does_not_fit_is_refused(network):
+    with pytest.raises(TypeError, match=r"DiGraph is needed, got Graph"):
+        from_networkx(networkx.Graph())
+    with pytest.raises(ValueError, match="Node 'a' has no states"):
+        from_networkx(networkx.DiGraph([("a", "b")]))
+    graph = network.to_networkx()
+    graph.remove_edge("x0", "x1")
+    with pytest.raises(ValueError, match=r"edges into 'x1' must have the positions \[0\], got"):
+        from_networkx(graph)
+    for name, value, reason in (
+        ("states", ["a", "b"], "log_probabilities of 'x1'"),
+        ("configurations", np.full((9, 2), 3), "configurations of 'x1'"),
+        ("configurations", np.zeros((9, 2), int), "has two rows"),
+        ("log_probabilities", np.zeros((9, 3)), "sum 1"),
+        ("log_probabilities", np.full((9, 3), np.nan), "sum 1"),
+    ):
+        graph = network.to_networkx()
+        graph.nodes["x1"][name] = value
+        with pytest.raises(ValueError, match=reason):
+            from_networkx(graph)
+    graph = network.to_networkx()
+    graph.add_edge("x2", "x3", position=0)
+    with pytest.raises(ValueError):
+        from_networkx(graph)
+
+
+def parsed(text):
+    """Slow twin of Graphviz: nodes and edges, names unescaped."""
+    quoted = r'"((?:[^"\\]|\\.)*)"'
+    undo = {"\\n": "\n", '\\"': '"', "\\\\": "\\"}
+    edges = re.findall(rf"^  {quoted} -> {quoted};$", text, re.MULTILINE)
+    nodes = re.findall(rf"^  {quoted}(?: \[label={quoted}\])?;$", text, re.MULTILINE)
+
+    def plain(name):
+        return re.sub(r"\\.", lambda found: undo[found[0]], name)
+
+    return [plain(node) for node, _ in nodes], [(plain(a), plain(b)) for a, b in edges]
+
+
+def test_graphviz_text(network):
+    labels = ['a "b"', "c\\", "d\ne", "<&amp;>"]
+    renamed = BayesianNetwork(labels, network.categories, network.tables)
+    nodes, edges = parsed(renamed.to_dot())
+    assert nodes == labels
+    assert edges == renamed.edges
+    assert "&amp;amp;" in renamed.to_dot()
+
+
+def test_labels_that_read_alike_stay_apart_in_graphviz(network):
+    text = BayesianNetwork([1, "1", "2", 3], network.categories, network.tables).to_dot()
+    assert text.count('[label="1"]') == 2
+    assert "n0 -> n1;" in text
+
+
+@pytest.mark.filterwarnings("default")
+def test_graphviz_text_is_read_by_pydot(network):
+    pydot = pytest.importorskip("pydot")
+    (graph,) = pydot.graph_from_dot_data(network.to_dot())
+    assert len(graph.get_edges()) == 3
