@@ -11,6 +11,7 @@ from fuzz_checks import (
     TWINS,
     all_parent_sets,
     check_copies,
+    check_files,
     check_gaps,
     check_graph,
     check_history,
@@ -440,6 +441,8 @@ class EstimatorCall:
             check_gaps(rng, bn, bn.n_features_in_, problem.is_array)
         if rng.random() < 0.3:
             check_questions(rng, bn)
+        if rng.random() < 0.2:
+            check_files(rng, bn)
         what = rng.random()
         if what < 0.15:
             check_copies(rng, bn, seen)

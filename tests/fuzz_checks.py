@@ -1,15 +1,22 @@
 """What must hold of whatever the fuzzer gets back."""
 
+import io
 import itertools
+import linecache
 import math
 import pickle
+import traceback
 from collections import defaultdict
 from graphlib import TopologicalSorter
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy.special import gammaln
 
+from skbn import read_bif
+
+MARKS = "{}()|;,0 -.e9\0\"x\n"
 TWINS = ("bdeu", "k2", "bdj", "bds", "loglik", "bic", "aic")
 
 
@@ -199,6 +206,54 @@ def check_predictions(rng, bn, X, has_y, is_array):
             joint[:, state] = bn.score_samples(plain_table(bn, changed, n_features, is_array))
     for j, proba in enumerate(probas):
         check_proba(proba, joint if j == column else None, None)
+
+
+def check_files(rng, bn):
+    """A BIF file gives the network back; a damaged one is refused, or another network."""
+    network = bn.network_
+    states = [state for levels in network.categories for state in levels.tolist()]
+    if not all(
+        name is None or isinstance(name, (str, int, float)) for name in [*network.labels, *states]
+    ):
+        return
+    try:
+        text = network.to_bif()
+    except ValueError as error:
+        require("probabilities" in str(error), "to_bif:", error)
+        return
+    again = read_bif(io.StringIO(text))
+    require(list(again.labels) == list(network.labels), "labels of the file", again.labels)
+    require(again.edges == network.edges, "edges of the file", again.edges)
+    for ours, theirs in zip(network.categories, again.categories, strict=True):
+        require(ours.tolist() == theirs.tolist(), "states of the file", ours, theirs)
+    for ours, theirs in zip(network.tables, again.tables, strict=True):
+        require(np.allclose(ours.dense(), theirs.dense(), rtol=1e-9, atol=1e-300),
+                "probabilities of the file", ours.dense(), theirs.dense())
+    damaged = list(text)
+    for _ in range(int(rng.integers(1, 4))):
+        place = int(rng.integers(len(damaged)))
+        how = rng.integers(3)
+        if how == 0:
+            del damaged[place : place + int(rng.integers(1, 20))]
+        else:
+            new = MARKS[int(rng.integers(len(MARKS)))]
+            damaged[place : place + int(how == 1)] = [new]
+    try:
+        other = read_bif(io.StringIO("".join(damaged)))
+    except ValueError as error:
+        require(str(error).strip() and raised_by_us(error), "a damaged file:", repr(error))
+    else:
+        for table in other.tables:
+            require(np.allclose(np.exp(table.log_probabilities).sum(axis=1), 1.0, atol=1e-8),
+                    "a damaged file gives probabilities", table.log_probabilities)
+
+
+def raised_by_us(error):
+    """Whether an exception was raised on purpose, in the package."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    where = Path(frame.filename)
+    line = linecache.getline(frame.filename, frame.lineno).strip()
+    return "skbn" in where.parts and (where.suffix != ".py" or line.startswith("raise"))
 
 
 def check_gaps(rng, bn, n_features, is_array):
