@@ -5,6 +5,7 @@ For each a line of JSON says that it begins, and another one what was left of it
 
 import contextlib
 import json
+import signal
 import sys
 import threading
 import time
@@ -86,5 +87,7 @@ def run(name):
 
 
 if __name__ == "__main__":
+    # Processes in the background of a shell ignore it.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     for name in sys.argv[1:]:
         run(name)
