@@ -10,7 +10,7 @@ import pytest
 import skbn
 
 HERE = Path(__file__).resolve().parent
-SECONDS = os.environ.get("SKBN_FUZZ_SECONDS", "15")
+SECONDS = os.environ.get("SKBN_FUZZ_SECONDS", "8")
 SEED = os.environ.get("SKBN_FUZZ_SEED", "0")
 
 
