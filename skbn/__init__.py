@@ -1,7 +1,7 @@
 """Structure learning of discrete Bayesian networks, for scikit-learn."""
 
 try:
-    from skbn import _counting, _dag_sums, _set_counts, _subsets  # noqa: F401
+    from skbn import _counting, _dag_sums, _moves, _set_counts, _subsets  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"

@@ -6,11 +6,10 @@ few cells per row, and beyond that rows are grouped by the states that occur.
 All kernels release the GIL and trust their caller: codes below their cardinality, shapes that fit.
 """
 
+from libc.math cimport fabs, log, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uintptr_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
-
-import numpy as np
 
 ctypedef fused code_t:
     uint8_t
@@ -118,6 +117,26 @@ def joint_labels(
     return n_labels
 
 
+def joint_cells(
+    const code_t[:, ::1] codes, const int64_t[::1] cardinalities, const int32_t[::1] variables,
+    int32_t[::1] cells,
+):
+    """Number all joint states of `variables`, the last one running fastest.
+
+    `cells` (out) gets one number per row; the product of the cardinalities is below 2**31.
+    """
+    cdef int64_t n_rows = codes.shape[1], i, k
+    cdef int32_t cardinality
+    cdef const code_t* column
+    with nogil:
+        memset(&cells[0], 0, n_rows * sizeof(int32_t))
+        for k in range(variables.shape[0]):
+            column = &codes[variables[k], 0]
+            cardinality = <int32_t>cardinalities[variables[k]]
+            for i in range(n_rows):
+                cells[i] = cells[i] * cardinality + <int32_t>column[i]
+
+
 cdef int64_t configurations(
     const code_t[:, ::1] codes, const int64_t[::1] cardinalities, const int32_t[::1] parents,
     int64_t left_out, int32_t* labels, bint* plain,
@@ -155,9 +174,12 @@ cdef int64_t configurations(
 
 cdef struct Terms:
     # f and g by count, in fixed point, for one candidate. Counts from `known` upward that hold 0
-    # have not been evaluated yet; counts from `length` upward never are kept.
+    # have not been evaluated yet; counts from `length` upward never are kept. From `known` upward
+    # a tail, if there is one, says what they are.
     const int64_t* cells
     const int64_t* parents
+    const double* cell_tail
+    const double* parent_tail
     int64_t known
     int64_t length
 
@@ -171,14 +193,39 @@ cdef struct Sink:
 
 
 cdef inline int64_t look_up(
-    const int64_t* table, const Terms* terms, int64_t count, int64_t owner, Sink* unknown,
+    const int64_t* table, const double* tail, const Terms* terms, int64_t count, int64_t owner,
+    Sink* unknown,
 ) noexcept nogil:
+    cdef double n, x, square, rest
     if count < terms.known or (count < terms.length and table[count] != 0):
         return table[count]
+    if tail != NULL:
+        n = <double>count
+        x = n + tail[0]
+        square = 1.0 / (x * x)
+        rest = (x - tail[1]) * log(x) + (tail[2] + tail[3] * n)
+        rest += tail[4] / x * (1.0 / 12 - square * (1.0 / 360 - square * (1.0 / 1260)))
+        if fabs(rest) <= tail[5] * n:
+            return <int64_t>rint(rest * tail[6])
     unknown.owners[unknown.size] = <int32_t>owner
     unknown.counts[unknown.size] = count
     unknown.size += 1
     return 0
+
+
+cdef void choose_terms(
+    Terms* terms, int64_t k, const uintptr_t[:, ::1] term_tables, const int64_t[::1] which,
+    const double[:, :, ::1] tails,
+) noexcept nogil:
+    """Take the terms of candidate k; a tail that begins with NaN is none."""
+    terms.cells = <const int64_t*>term_tables[k, 0]
+    terms.parents = <const int64_t*>term_tables[k, 1]
+    terms.cell_tail = terms.parent_tail = NULL
+    if which is not None:
+        if tails[which[k], 0, 0] == tails[which[k], 0, 0]:
+            terms.cell_tail = &tails[which[k], 0, 0]
+        if tails[which[k], 1, 0] == tails[which[k], 1, 0]:
+            terms.parent_tail = &tails[which[k], 1, 0]
 
 
 cdef int64_t sum_table(
@@ -192,8 +239,10 @@ cdef int64_t sum_table(
         for k in range(cardinality):
             count = table[k]
             parent_count += count
-            total += look_up(terms.cells, terms, count, 2 * candidate, unknown)
-        total -= look_up(terms.parents, terms, parent_count, 2 * candidate + 1, unknown)
+            total += look_up(terms.cells, terms.cell_tail, terms, count, 2 * candidate, unknown)
+        total -= look_up(
+            terms.parents, terms.parent_tail, terms, parent_count, 2 * candidate + 1, unknown
+        )
         table += cardinality
     return total
 
@@ -207,14 +256,16 @@ cdef int64_t sum_labels(
     cdef int64_t total = 0, i
     count_labels(labels, n_labels, weights, counts, n_rows)
     for i in range(n_labels):
-        total -= look_up(terms.parents, terms, counts[i], 2 * candidate + 1, unknown)
+        total -= look_up(
+            terms.parents, terms.parent_tail, terms, counts[i], 2 * candidate + 1, unknown
+        )
     n_labels = refine(child, child_cardinality, labels, n_labels, n_rows)
     if n_labels < 0:
         failed[0] = True
         return 0
     count_labels(labels, n_labels, weights, counts, n_rows)
     for i in range(n_labels):
-        total += look_up(terms.cells, terms, counts[i], 2 * candidate, unknown)
+        total += look_up(terms.cells, terms.cell_tail, terms, counts[i], 2 * candidate, unknown)
     return total
 
 
@@ -287,6 +338,7 @@ cdef void sum_out(
 cdef class _Scratch:
     """Buffers of one call, freed with it."""
 
+    cdef int32_t* joining
     cdef int32_t* configuration
     cdef int32_t* base
     cdef int32_t* labels
@@ -296,6 +348,7 @@ cdef class _Scratch:
     cdef int32_t* marginal
 
     def __dealloc__(self):
+        free(self.joining)
         free(self.configuration)
         free(self.base)
         free(self.labels)
@@ -313,6 +366,7 @@ def sum_families(
     const uintptr_t[:, ::1] term_tables,
     int64_t known, int64_t length,
     int64_t[::1] totals, int32_t[::1] unknown_owners, int64_t[::1] unknown_counts,
+    const int64_t[::1] which=None, const double[:, :, ::1] tails=None,
 ):
     """Sum tabulated terms over the counts of `child` given `parents`, changed by each candidate.
 
@@ -339,6 +393,11 @@ def sum_families(
     unknown_owners, unknown_counts : out
         The other counts: owner 2k for a cell of candidate k, 2k + 1 for a parent configuration.
         They must hold 2 * n_candidates * min(n_rows, total weight // known) entries.
+    which : (n_candidates,), optional
+        The shape of each candidate, for the tails.
+    tails : (n_shapes, 2, 7), optional
+        What f and g are from `known` upward: shift, half, constant, linear, series, bound and
+        scale of `skbn.tails`, or NaN where there is no such formula.
 
     Returns
     -------
@@ -357,7 +416,7 @@ def sum_families(
     cdef int64_t child_cardinality = cardinalities[child]
     cdef const int32_t* row_weights = NULL if weights is None else &weights[0]
     cdef const code_t* child_column = &codes[child, 0]
-    cdef int64_t n_configurations, n_base = 0, limit = dense_limit(n_rows)
+    cdef int64_t n_configurations = 0, n_base = 0, limit = dense_limit(n_rows)
     cdef int64_t stride = 0, cardinality, size, i, k, slot, place, pack, member, n_slots, n_inner
     cdef bint plain = True, still_plain = True, failed = False, has_own = False, wanted
     cdef const code_t* columns[4]
@@ -366,7 +425,7 @@ def sum_families(
     cdef Terms terms
     cdef Sink unknown
     cdef _Scratch scratch = _Scratch()
-    cdef int32_t[::1] joining = np.full(n_variables, -1, dtype=np.int32)
+    cdef int32_t* joining
 
     unknown.owners = &unknown_owners[0] if unknown_owners.shape[0] else NULL
     unknown.counts = &unknown_counts[0] if unknown_counts.shape[0] else NULL
@@ -375,16 +434,24 @@ def sum_families(
     terms.length = length
 
     with nogil:
-        for k in range(n_candidates):
-            if candidates[k] != child and place_of(candidates[k], parents) < 0:
-                joining[candidates[k]] = <int32_t>k
-
+        scratch.joining = <int32_t*>malloc(n_variables * sizeof(int32_t))
         scratch.configuration = <int32_t*>malloc(n_rows * sizeof(int32_t))
         scratch.labels = <int32_t*>malloc(n_rows * sizeof(int32_t))
         scratch.counts = <int32_t*>malloc(max(n_rows, FEW) * sizeof(int32_t))
-        if scratch.configuration == NULL or scratch.labels == NULL or scratch.counts == NULL:
+        joining = scratch.joining
+        if (
+            joining == NULL or scratch.configuration == NULL or scratch.labels == NULL
+            or scratch.counts == NULL
+        ):
             failed = True
         if not failed:
+            # The candidate that each variable is if it joins, -1 for all others.
+            memset(joining, 0xFF, n_variables * sizeof(int32_t))
+            for k in range(n_candidates):
+                joining[candidates[k]] = <int32_t>k
+            joining[child] = -1
+            for k in range(parents.shape[0]):
+                joining[parents[k]] = -1
             n_configurations = configurations(
                 codes, cardinalities, parents, -1, scratch.configuration, &plain
             )
@@ -436,8 +503,7 @@ def sum_families(
                     )
                     failed = size < 0
                     if not failed:
-                        terms.cells = <const int64_t*>term_tables[k, 0]
-                        terms.parents = <const int64_t*>term_tables[k, 1]
+                        choose_terms(&terms, k, term_tables, which, tails)
                         totals[k] = sum_labels(
                             child_column, child_cardinality, scratch.labels, size, row_weights,
                             scratch.counts, n_rows, &terms, k, &unknown, &failed,
@@ -477,8 +543,7 @@ def sum_families(
                         n_inner = size // cardinality
                         k = joining[member]
                         if k >= 0:
-                            terms.cells = <const int64_t*>term_tables[k, 0]
-                            terms.parents = <const int64_t*>term_tables[k, 1]
+                            choose_terms(&terms, k, term_tables, which, tails)
                             if n_inner > 1:
                                 sum_out(table, cardinality, n_inner, n_base, scratch.marginal)
                             totals[k] = sum_table(
@@ -498,8 +563,7 @@ def sum_families(
                 break
             if joining[candidates[k]] >= 0:
                 continue
-            terms.cells = <const int64_t*>term_tables[k, 0]
-            terms.parents = <const int64_t*>term_tables[k, 1]
+            choose_terms(&terms, k, term_tables, which, tails)
             place = place_of(candidates[k], parents)
             if place < 0 and n_base > 0:
                 totals[k] = sum_table(
@@ -531,6 +595,85 @@ def sum_families(
     if failed:
         raise MemoryError(f"counting families of variable {child} over {n_rows} rows")
     return unknown.size
+
+
+def locate_terms(
+    const int32_t[::1] owners, const int64_t[::1] counts, const int64_t[::1] which,
+    const int64_t[::1] functions, int64_t[::1] numbers, double[::1] floats,
+):
+    """Say of each count that `sum_families` did not know which function its term is one of.
+
+    Parameters
+    ----------
+    owners, counts : (n_unknown,)
+        As `sum_families` gave them.
+    which : (n_candidates,)
+        The shape of each candidate.
+    functions : (2 * n_shapes,)
+        The number of f of shape k at 2 k, that of its g at 2 k + 1.
+    numbers : (n_unknown,), out
+    floats : (n_unknown,), out
+        The counts.
+    """
+    cdef int64_t i
+    with nogil:
+        for i in range(owners.shape[0]):
+            numbers[i] = functions[2 * which[owners[i] >> 1] + (owners[i] & 1)]
+            floats[i] = <double>counts[i]
+
+
+def add_terms(
+    const int32_t[::1] owners, const int64_t[::1] counts, const double[::1] terms,
+    const int64_t[::1] which, const double[::1] slopes, const double[::1] scales,
+    const double[::1] bounds, const uintptr_t[:, ::1] term_tables, int64_t length,
+    int64_t[::1] totals, uint8_t[::1] too_large,
+):
+    """Add terms that `sum_families` did not know to its sums, and keep them in the tables.
+
+    Parameters
+    ----------
+    owners, counts : (n_unknown,)
+        As `sum_families` gave them.
+    terms : (n_unknown,)
+        f or g of the counts.
+    which : (n_candidates,)
+        The shape of each candidate.
+    slopes, scales, bounds : (2 * n_shapes,)
+        A term less `slope` times its count, times `scale`, is what the tables hold. It can be part
+        of a sum of integers if, before it is scaled, it is at most `bound` times the count. Those
+        of f of shape k are at 2 k, those of its g at 2 k + 1.
+    term_tables : (n_shapes, 2)
+        Addresses of the tables of each shape, as in `sum_families`.
+    length : int
+        Of the tables; longer counts are not kept.
+    totals : (n_candidates,), in and out
+    too_large : (n_candidates,), in and out
+        Set to 1 for the candidates with a term that does not fit.
+
+    Returns
+    -------
+    bool
+        Whether there is such a candidate.
+    """
+    cdef int64_t i, k, owner, value
+    cdef int64_t* table
+    cdef double rest
+    cdef bint found = False
+    with nogil:
+        for i in range(owners.shape[0]):
+            k = owners[i] >> 1
+            owner = 2 * which[k] + (owners[i] & 1)
+            rest = terms[i] - slopes[owner] * <double>counts[i]
+            if not fabs(rest) <= bounds[owner] * <double>counts[i]:
+                too_large[k] = 1
+                found = True
+                continue
+            value = <int64_t>rint(rest * scales[owner])
+            if counts[i] < length:
+                table = <int64_t*>term_tables[which[k], owner & 1]
+                table[counts[i]] = value
+            totals[k] += -value if owner & 1 else value
+    return found
 
 
 cdef void fold(int32_t* table, int64_t n_states, int64_t n_inner) noexcept nogil:

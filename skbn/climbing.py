@@ -2,12 +2,13 @@
 
 import math
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import numpy as np
 
+from skbn._moves import KINDS, best_moves
 from skbn.constraints import Constraints
 from skbn.graph import DAG, Move
 from skbn.local_scores import FORBIDDEN, LocalScores
@@ -69,71 +70,69 @@ class _Climb:
         n = start.n_variables
         self.scores = scores
         self.dag = start.copy()
-        self.constraints = constraints
-        self.local = np.empty(n)
+        # The graph's matrices are changed in place, and seen here as they are.
+        self._relations = [
+            np.ascontiguousarray(relation).view(np.uint8)
+            for relation in (
+                self.dag.adjacency, self.dag.ancestors, constraints.allowed, constraints.required
+            )
+        ]
+        self._max_parents = constraints.max_parents
+        self.local = [0.0] * n
         # gains[a, b]: change of b's local score when a joins its parents, or leaves them.
         self.gains = np.empty((n, n))
         self.history: list[Step] = []
         for child in range(n):
             self._rescore(child)
+        self._sum()
         self.start_score = self.score
 
     def _rescore(self, child: int) -> None:
         row = self.scores.toggled(child, self.dag.parents(child))
-        self.local[child] = row[child]
+        self.local[child] = float(row[child])
         row = comparable(row)
         self.gains[:, child] = row - row[child]
 
-    @property
-    def score(self) -> float:
-        return math.fsum(self.local)
-
-    @property
-    def level(self) -> float:
-        """The score to compare with, finite also where the graph is forbidden."""
-        return math.fsum(comparable(self.local))
+    def _sum(self) -> None:
+        self.score = math.fsum(self.local)
+        # The score to compare with, finite also where the graph is forbidden.
+        self.level = self.score
+        if self.score == -math.inf:
+            self.level = math.fsum(comparable(self.local))
 
     @property
     def noise(self) -> float:
         return TIE * abs(self.level)
-
-    def move_gains(self) -> tuple[np.ndarray, np.ndarray]:
-        """Change of score by adding or deleting, and by reversing, each edge; -inf if not valid."""
-        toggles = self.constraints.additions(self.dag) | self.constraints.deletions(self.dag)
-        reversals = self.constraints.reversals(self.dag)
-        return (
-            np.where(toggles, self.gains, -np.inf),
-            np.where(reversals, self.gains + self.gains.T, -np.inf),
-        )
 
     def make(self, move: Move) -> None:
         self.dag.apply(move)
         self._rescore(move.child)
         if move.kind == "reverse":
             self._rescore(move.parent)
+        self._sum()
         self.history.append(Step(move, self.score))
 
     def draw_best(
-        self, toggles: np.ndarray, reversals: np.ndarray, rng: np.random.Generator
+        self, rng: np.random.Generator, tabu: Iterable[Move] = (), exempt_above: float = math.inf
     ) -> tuple[Move | None, float]:
-        """One of the best moves, at random among ties, and the best gain.
+        """One of the best valid moves, at random among ties, and the best gain.
 
-        No move if there is none or if all lead from a permitted graph to a forbidden one.
+        No move if there is none or if all lead from a permitted graph to a forbidden one. Moves
+        that are `tabu` are passed over unless their gain is above `exempt_above`.
         """
-        best = max(toggles.max(), reversals.max())
+        tabu = [(KINDS.index(kind), a, b) for kind, a, b in tabu]
+        best, tied = best_moves(
+            self.gains,
+            *self._relations,
+            self._max_parents,
+            self.noise,
+            np.array(tabu, dtype=np.int32) if tabu else None,
+            exempt_above,
+        )
         if best <= FORBIDDEN / 2:
             return None, best
-        least = best - self.noise
-        tied = [*zip(*np.nonzero(toggles >= least), strict=True)]
-        n_toggles = len(tied)
-        tied += [*zip(*np.nonzero(reversals >= least), strict=True)]
-        drawn = int(rng.integers(len(tied))) if len(tied) > 1 else 0
-        a, b = map(int, tied[drawn])
-        if drawn >= n_toggles:
-            kind = "reverse"
-        else:
-            kind = "delete" if self.dag.adjacency[a, b] else "add"
-        return Move(kind, a, b), best
+        kind, a, b = tied[int(rng.integers(len(tied))) if len(tied) > 1 else 0]
+        return Move(KINDS[kind], a, b), best
 
     def result(self) -> SearchResult:
         return SearchResult(self.dag.all_parents(), self.score, self.start_score, self.history)
@@ -149,7 +148,7 @@ def climb_greedily(
     """Make the best valid move, ties at random, until none improves the score."""
     climb = _Climb(scores, start, constraints)
     while max_iter is None or len(climb.history) < max_iter:
-        move, gain = climb.draw_best(*climb.move_gains(), rng)
+        move, gain = climb.draw_best(rng)
         if move is None or gain <= climb.noise:
             break
         climb.make(move)
@@ -243,15 +242,8 @@ def climb_with_tabu(
     while len(climb.history) - n_best < patience:
         if max_iter is not None and len(climb.history) >= max_iter:
             break
-        toggles, reversals = climb.move_gains()
         record = best_level + TIE * abs(best_level)
-        for move in tabu:
-            matrix = reversals if move.kind == "reverse" else toggles
-            _, a, b = move
-            # After other moves between, the toggle of a -> b may be another one than this.
-            if climb.dag.is_valid(move) and matrix[a, b] <= record - climb.level:
-                matrix[a, b] = -np.inf
-        move, _ = climb.draw_best(toggles, reversals, rng)
+        move, _ = climb.draw_best(rng, tabu, record - climb.level)
         if move is None:
             break
         climb.make(move)

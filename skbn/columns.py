@@ -342,9 +342,9 @@ def _cure(factor: Factor, label: Any) -> tuple[str, str]:
 
 
 def _refuse_infinite_levels(levels: np.ndarray, label: Any) -> None:
-    if levels.dtype.kind in "fO" and any(
-        is_infinite(level) for level in levels.tolist() if is_number_type(type(level))
-    ):
+    if levels.dtype.kind not in "fO" or set(map(type, levels.tolist())) == {str}:
+        return
+    if any(is_infinite(level) for level in levels.tolist() if is_number_type(type(level))):
         raise ValueError(f"The levels of column {label!r} contain infinity (inf). Remove it.")
 
 

@@ -111,7 +111,9 @@ class Constraints:
             if self.required[a, b]:
                 return False
             a, b = b, a
-        return bool(self.allowed[a, b] and dag.adjacency[:, b].sum() < self.max_parents)
+        return bool(
+            self.allowed[a, b] and np.count_nonzero(dag.adjacency[:, b]) < self.max_parents
+        )
 
     def check(self, dag: DAG, labels: Sequence[Hashable], name: str) -> None:
         """Refuse a graph that breaks a constraint.

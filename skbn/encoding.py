@@ -23,7 +23,7 @@ class Table:
     native : data frame as it came, or ndarray
     labels : list, or None for arrays
     shape : (n_rows, n_columns)
-    columns : list of narwhals Series or ndarray of shape (n_rows,)
+    columns : list of pandas or narwhals Series or ndarray of shape (n_rows,)
     known : dict
         What was read by known levels, see `apply_categories_with_gaps`: a table that is held may
         be asked for many times, by models with the same levels.
@@ -217,7 +217,9 @@ def open_frame(X: Any) -> nw.DataFrame | None:
         X = pyarrow.Table.from_batches([X])
     if nw.dependencies.is_into_dataframe(X):
         native_labels = X.column_names if hasattr(X, "column_names") else X.columns
-        repeated = [label for label, count in Counter(native_labels).items() if count > 1]
+        repeated = []
+        if not getattr(native_labels, "is_unique", False):
+            repeated = [label for label, count in Counter(native_labels).items() if count > 1]
         if repeated:
             raise ValueError(
                 f"Column labels must differ, but {', '.join(map(repr, repeated))} occur(s) more "
@@ -245,7 +247,12 @@ def open_table(X: Any) -> Table:
     frame = open_frame(X)
     if frame is not None:
         require_rows(frame.shape)
-        return Table(X, list(frame.columns), frame.shape, list(frame.iter_columns()))
+        native = frame.to_native()
+        if nw.dependencies.is_pandas_dataframe(native):
+            columns = [column for _, column in native.items()]
+        else:
+            columns = list(frame.iter_columns())
+        return Table(X, list(frame.columns), frame.shape, columns)
     refuse_odd_array(X)
     # numpy would make text of [["a", 1]] and integers of [[True, 2]].
     dtype = object if isinstance(X, (list, tuple)) else None

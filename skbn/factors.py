@@ -56,6 +56,9 @@ def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Fact
     TypeError
         For values or dtypes that cannot be levels, and for columns that mix types.
     """
+    categorical = _read_categorical(values, label, rows)
+    if categorical is not None:
+        return categorical
     column = open_series(values)
     if column is None:
         refuse_odd_array(values)
@@ -68,6 +71,19 @@ def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Fact
     require_rows((len(column),))
     read = _read_array if isinstance(column, np.ndarray) else _read_series
     return read(column, label)
+
+
+def _read_categorical(values: Any, label: Any, rows: np.ndarray | None) -> Factor | None:
+    """Read a pandas categorical, the most common column; None for anything else."""
+    pandas = nw.dependencies.get_pandas()
+    if pandas is None or not isinstance(values, pandas.Series):
+        return None
+    array = values.array
+    if not isinstance(array, pandas.Categorical):
+        return None
+    codes = array.codes if rows is None else array.codes[rows]
+    require_rows((len(codes),))
+    return _merged(codes, array_of_levels(list(array.categories)), label)
 
 
 def open_series(values: Any) -> nw.Series | None:
@@ -154,7 +170,10 @@ def _all_missing(series: nw.Series) -> Factor:
 
 def _merged(codes: np.ndarray, levels: np.ndarray, label: Any) -> Factor:
     """Declared levels, each once and none missing, which a pyarrow dictionary does not ensure."""
-    kinds = {type(level).__name__ for level in levels.tolist()}
+    types = set(map(type, levels.tolist()))
+    if types == {str} and len(set(levels.tolist())) == len(levels):
+        return Factor(codes, levels, declared=True)
+    kinds = {kind.__name__ for kind in types}
     if kinds & {"list", "dict"}:
         _refuse_dtype(label, f"dictionary of {' and '.join(sorted(kinds))}", _TO_LEVELS)
     position: dict = {}

@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from skbn._moves import join_ancestors, part_ancestors, update_ancestors
+
 
 class Move(NamedTuple):
     """One change of a graph: ``kind`` is "add", "delete" or "reverse" of parent -> child."""
@@ -60,8 +62,7 @@ class DAG:
         adjacency = np.asarray(adjacency, dtype=bool)
         dag = cls(len(adjacency))
         dag.adjacency[:] = adjacency
-        for b in topological_order(adjacency):
-            dag._update_ancestors(b)
+        dag._update_ancestors(topological_order(adjacency))
         return dag
 
     @classmethod
@@ -82,7 +83,7 @@ class DAG:
         return [(int(a), int(b)) for a, b in np.argwhere(self.adjacency)]
 
     def parents(self, variable: int) -> tuple[int, ...]:
-        return tuple(np.flatnonzero(self.adjacency[:, variable]).tolist())
+        return tuple(self.adjacency[:, variable].nonzero()[0].tolist())
 
     def all_parents(self) -> list[tuple[int, ...]]:
         return [self.parents(variable) for variable in range(self.n_variables)]
@@ -138,25 +139,19 @@ class DAG:
         self.adjacency[a, b] = True
         if self.ancestors[a, b]:
             return
-        above = self.ancestors[:, a].copy()
-        above[a] = True
-        below = self.ancestors[b].copy()
-        below[b] = True
-        self.ancestors[np.ix_(above, below)] = True
+        join_ancestors(self.ancestors.view(np.uint8), a, b)
 
     def _delete(self, a: int, b: int) -> None:
         self.adjacency[a, b] = False
-        if (self.ancestors[a] & self.adjacency[:, b]).any():
-            return  # a still reaches b by a longer path, so nobody lost an ancestor
-        affected = np.append(np.flatnonzero(self.ancestors[b]), b)
-        # A variable has more ancestors than any of its own ancestors: an order parents first.
-        n_ancestors = self.ancestors[:, affected].sum(axis=0)
-        for variable in affected[np.argsort(n_ancestors, kind="stable")]:
-            self._update_ancestors(variable)
+        part_ancestors(self.adjacency.view(np.uint8), self.ancestors.view(np.uint8), a, b)
 
-    def _update_ancestors(self, variable: int) -> None:
-        parents = self.adjacency[:, variable]
-        self.ancestors[:, variable] = parents | self.ancestors[:, parents].any(axis=1)
+    def _update_ancestors(self, variables: Sequence[int]) -> None:
+        """Find their ancestors anew; parents come before children."""
+        update_ancestors(
+            self.adjacency.view(np.uint8),
+            self.ancestors.view(np.uint8),
+            np.asarray(variables, dtype=np.int64),
+        )
 
 
 class CycleError(ValueError):
@@ -187,13 +182,16 @@ def topological_order(adjacency: np.ndarray) -> list[int]:
     CycleError
         If there is none.
     """
-    n_parents = adjacency.sum(axis=0)
-    ready = np.flatnonzero(n_parents == 0).tolist()
+    children: list[list[int]] = [[] for _ in adjacency]
+    for a, b in zip(*(ends.tolist() for ends in np.nonzero(adjacency)), strict=True):
+        children[a].append(b)
+    n_parents = adjacency.sum(axis=0).tolist()
+    ready = [variable for variable, n in enumerate(n_parents) if n == 0]
     order: list[int] = []
     while ready:
         variable = heapq.heappop(ready)
         order.append(variable)
-        for child in np.flatnonzero(adjacency[variable]).tolist():
+        for child in children[variable]:
             n_parents[child] -= 1
             if n_parents[child] == 0:
                 heapq.heappush(ready, child)

@@ -2,8 +2,7 @@
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -12,7 +11,9 @@ from skbn.counts import count_family
 from skbn.data import CategoricalData
 from skbn.packs import PackLevels
 from skbn.scores import Family, Score, terms_of
-from skbn.term_tables import TermTables
+from skbn.shapes import Shapes
+from skbn.tails import Tail
+from skbn.term_tables import KnownTerms, TermTables, key_of, tail_of
 
 # Scores below this are -inf, so that sums of finite ones stay finite.
 FORBIDDEN = -1e300
@@ -90,6 +91,7 @@ class LocalScores:
         self._cardinalities = data.cardinalities.tolist()
         distinct, self._cardinality_class = np.unique(data.cardinalities, return_inverse=True)
         self._distinct_cardinalities = distinct.tolist()
+        self._every = np.arange(data.n_variables, dtype=np.int32)
         self._packs = PackLevels(data.codes, data.cardinalities)
         self._shapes = _Memory(memory // 4)
         self._rows = _Memory(memory // 2)
@@ -132,11 +134,7 @@ class LocalScores:
         row = self._rows.get((child, parents))
         if row is not None:
             return row
-        joining = np.ones(self.data.n_variables, dtype=bool)
-        joining[[child, *parents]] = False
-        changes = np.concatenate([np.flatnonzero(joining), [child, *parents]]).astype(np.int32)
-        row = np.empty(self.data.n_variables)
-        row[changes] = self._evaluate(child, parents, changes)
+        row = self._evaluate(child, parents, self._every)
         row.flags.writeable = False
         self._rows.put((child, parents), row, row.nbytes + 300)
         return row
@@ -146,7 +144,7 @@ class LocalScores:
     ) -> np.ndarray:
         """Local scores of `child` with each of `changes` joining or leaving its parents.
 
-        `child` among the changes stands for no change; it and leaving parents come last.
+        `child` among the changes stands for no change.
         """
         if self._is_stopped:
             raise RuntimeError("The search was stopped.")
@@ -156,19 +154,23 @@ class LocalScores:
             tuple(sorted(_toggle(child, parents, change))) for change in changes.tolist()
         ]
         if native:
-            scores = self._evaluate_natively(child, parents, changes)
+            scores, is_finite = self._evaluate_natively(child, parents, changes)
         else:
             scores = np.array([self._evaluate_counts(child, family) for family in families])
+            is_finite = False
         if self.log_prior is not None:
             scores += [self.log_prior(child, family) for family in families]
-        wrong = np.flatnonzero(~(scores < np.inf))
-        if len(wrong):
+        elif is_finite:
+            return scores
+        if not scores.max() < np.inf:
+            wrong = np.flatnonzero(~(scores < np.inf))
             family = sorted(_toggle(child, parents, int(changes[wrong[0]])))
             raise ValueError(
                 f"{self.score!r} gave {scores[wrong[0]]} for variable {child} with parents "
                 f"{family}. A score is a number of nats, or -inf where a family may not be."
             )
-        scores[scores < FORBIDDEN] = -np.inf
+        if scores.min() < FORBIDDEN:
+            scores[scores < FORBIDDEN] = -np.inf
         return scores
 
     def _evaluate_counts(self, child: int, parents: tuple[int, ...]) -> float:
@@ -183,67 +185,92 @@ class LocalScores:
 
     def _evaluate_natively(
         self, child: int, parents: tuple[int, ...], changes: np.ndarray
-    ) -> np.ndarray:
-        shapes = self._shapes_of_changes(child, parents, len(changes) > 1)
-        # Whoever joins comes first, by cardinality; then no change, then each parent that leaves.
-        n_joining = max(len(changes) - 1 - len(parents), 0)
-        which = np.arange(-n_joining, len(changes) - n_joining) + shapes.n_joining
-        which[:n_joining] = self._cardinality_class[changes[:n_joining]]
-        known, length = shapes.tables[0].n_known, len(shapes.tables[0].cells)
+    ) -> tuple[np.ndarray, bool]:
+        """The scores, and whether all are sure to be finite."""
+        shapes, which = self._shapes_of_changes(child, parents, changes)
         totals = np.zeros(len(changes), dtype=np.int64)
-        n_unknown = 2 * len(changes) * min(self.data.n_rows, int(self.data.n_samples // known))
-        owners = np.empty(n_unknown, dtype=np.int32)
-        counts = np.empty(n_unknown, dtype=np.int64)
-        packs = self._packs.cheapest(shapes.n_parent_states * self._cardinalities[child])
+        room = 2 * len(changes) * min(self.data.n_rows, int(self.data.n_samples // shapes.n_known))
+        owners = np.empty(room, dtype=np.int32)
+        counts = np.empty(room, dtype=np.int64)
+        packs = self._packs.cheapest(shapes.n_cells)
         n_unknown = sum_families(
             self.data.codes, self.data.cardinalities, self.data.weights,
             packs.codes, packs.cardinalities, packs.starts,
             child, np.array(parents, dtype=np.int32), changes,
-            shapes.addresses[which], known, length, totals, owners, counts,
+            shapes.addresses.take(which, axis=0), shapes.n_known, shapes.length,
+            totals, owners, counts, which, shapes.tails,
         )
-        by_counts = shapes.unusable[which]
+        large = shapes.unusable.take(which) if shapes.has_unusable else None
         if n_unknown:
-            owners, counts = owners[:n_unknown], counts[:n_unknown]
-            group = 2 * which[owners >> 1] + (owners & 1)
-            for g in np.unique(group).tolist():
-                chosen = group == g
-                values, fits = shapes.tables[g >> 1].evaluate(counts[chosen], g & 1)
-                places = owners[chosen] >> 1
-                np.add.at(totals, places, -values if g & 1 else values)
-                if not fits.all():
-                    by_counts[places[~fits]] = True
-        scores = totals / shapes.scales[which] + shapes.constants[which]
-        if by_counts.any():
-            for k in by_counts.nonzero()[0].tolist():
-                scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))
-        return scores
+            found = shapes.add_unknown(which, owners[:n_unknown], counts[:n_unknown], totals)
+            large = found if large is None else large if found is None else large | found
+        scores = totals / shapes.scales.take(which)
+        scores += shapes.constants.take(which)
+        if large is None:
+            return scores, shapes.is_finite
+        for k in large.nonzero()[0].tolist():
+            scores[k] = self._evaluate_counts(child, _toggle(child, parents, int(changes[k])))
+        return scores, False
 
-    def _shapes_of_changes(self, child: int, parents: tuple[int, ...], every: bool) -> "_Shapes":
-        """Tables for every change of the parents, or for no change alone."""
-        cardinalities = tuple(self._states(parents))
-        key = (self._cardinalities[child], cardinalities, every)
+    def _shapes_of_changes(
+        self, child: int, parents: tuple[int, ...], changes: np.ndarray
+    ) -> tuple[Shapes, np.ndarray]:
+        """The shapes that the family may take, and which of them it takes with each change."""
+        if changes is not self._every:
+            return self._shapes_around(child, parents, False), np.zeros(1, dtype=np.int64)
+        # First whoever joins, by cardinality; then no change; then whoever leaves, by cardinality.
+        which = self._cardinality_class.copy()
+        unchanged = len(self._distinct_cardinalities)
+        which[child] = unchanged
+        shapes = self._shapes_around(child, parents, True)
+        for parent in parents:
+            which[parent] = unchanged + 1 + shapes.leaving.index(self._cardinalities[parent])
+        return shapes, which
+
+    def _shapes_around(self, child: int, parents: tuple[int, ...], every: bool) -> Shapes:
+        """The shapes for all changes of the parents, or for no change alone."""
+        cardinalities = sorted(self._states(parents))
+        key = ("shapes", self._cardinalities[child], tuple(cardinalities), every)
         shapes = self._shapes.get(key)
         if shapes is None:
             states = math.prod(cardinalities)
             # Changes of one cardinality in one direction share the shape of the family.
-            wanted = [(states, len(parents))]
-            n_joining = 0
+            wanted, leaving = [(states, len(parents))], []
             if every:
-                n_joining = len(self._distinct_cardinalities)
+                leaving = sorted(set(cardinalities))
                 joined = [(states * r, len(parents) + 1) for r in self._distinct_cardinalities]
-                wanted = joined + wanted + [(states // r, len(parents) - 1) for r in cardinalities]
-            tables = [self._tables(child, *shape) for shape in wanted]
-            shapes = _Shapes.of(tables, n_joining, states)
-            self._shapes.put(key, shapes, 500 + 60 * len(tables))
+                wanted = joined + wanted + [(states // r, len(parents) - 1) for r in leaving]
+            families = [self._family(child, *shape) for shape in wanted]
+            tables = [self._tables(family) for family in families]
+            n_cells = states * self._cardinalities[child]
+            shapes = Shapes(self.score, families, tables, n_cells, leaving)
+            self._shapes.put(key, shapes, 2000 + 120 * len(tables))
         return shapes
 
-    def _tables(self, child: int, n_parent_states: int, n_parents: int) -> TermTables:
-        key = (self._cardinalities[child], n_parent_states, n_parents)
-        tables = self._shapes.get(key)
+    def _tables(self, family: Family) -> TermTables:
+        functions = self.score.cell_terms, self.score.parent_terms
+        keys = tuple(key_of(function, family) for function in functions)
+        tables = self._shapes.get(("tables", keys))
         if tables is None:
-            tables = TermTables(self.score, self._family(child, n_parent_states, n_parents))
-            self._shapes.put(key, tables, 2 * 8 * len(tables.cells))
+            known = [self._shapes.get(("terms", key)) for key in keys]
+            if None in known:
+                tails = [tail_of(function, family) for function in functions]
+                known = [
+                    self._known_terms(key, function, family, tail, None not in tails)
+                    for key, function, tail in zip(keys, functions, tails, strict=True)
+                ]
+            tables = TermTables(self.score, family, known)
+            self._shapes.put(("tables", keys), tables, 2 * 8 * len(tables.cells))
         return tables
+
+    def _known_terms(
+        self, key: Hashable, function: Callable, family: Family, tail: Tail | None, short: bool
+    ) -> KnownTerms:
+        terms = self._shapes.get(("terms", key))
+        if terms is None:
+            terms = KnownTerms(function, family, tail, short)
+            self._shapes.put(("terms", key), terms, terms.values.nbytes + 300)
+        return terms
 
     def _states(self, variables: Iterable[int]) -> list[int]:
         return [self._cardinalities[variable] for variable in variables]
@@ -256,30 +283,6 @@ class LocalScores:
             self.data.n_variables,
             self.data.n_samples,
             self.ess,
-        )
-
-
-class _Shapes(NamedTuple):
-    """Tables of terms of several shapes of family, and their parts side by side."""
-
-    tables: list[TermTables]
-    n_joining: int
-    n_parent_states: int
-    addresses: np.ndarray
-    scales: np.ndarray
-    constants: np.ndarray
-    unusable: np.ndarray
-
-    @classmethod
-    def of(cls, tables: list[TermTables], n_joining: int, n_parent_states: int) -> "_Shapes":
-        return cls(
-            tables,
-            n_joining,
-            n_parent_states,
-            np.array([table.addresses for table in tables], dtype=np.uintp),
-            np.array([table.scale for table in tables]),
-            np.array([table.constant + table.shift for table in tables]),
-            np.array([not table.usable for table in tables]),
         )
 
 

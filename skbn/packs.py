@@ -58,16 +58,17 @@ class PackLevels:
     each. Larger packs mean fewer passes and larger tables.
     """
 
-    # Joint states of a pack: those of one variable, of about three, of about five.
-    _MOST_STATES = (1, 27, 256)
+    # Joint states of a pack: those of one variable, of about three, four, five.
+    _MOST_STATES = (1, 27, 81, 256)
     # What one row and one cell of a table cost, relative to each other; integers, since there may
     # be more joint states than any float can hold.
-    _ROW, _CELL = 7, 10
+    _ROW, _CELL = 11, 10
 
     def __init__(self, codes: np.ndarray, cardinalities: np.ndarray) -> None:
         self._codes = codes
         self._cardinalities = cardinalities
         self._levels: dict[int, Packs] = {}
+        self._level_for: dict[int, int] = {}
         self._sizes = []
         for most_states in self._MOST_STATES:
             states, _ = _runs(cardinalities.tolist(), most_states)
@@ -79,15 +80,20 @@ class PackLevels:
 
     def cheapest(self, n_base: int) -> Packs:
         """The packs that are counted fastest with `n_base` cells per joint state."""
-        n_rows = self._codes.shape[1]
-        costs = [
-            n_packs * n_rows * self._ROW + n_states * n_base * self._CELL
-            for n_packs, n_states in self._sizes
-        ]
-        level = costs.index(min(costs))
+        level = self._level_for.get(n_base)
+        if level is None:
+            level = self._level_for[n_base] = self._cheapest_level(n_base)
         packs = self._levels.get(level)
         if packs is None:
             packs = self._levels[level] = Packs.up_to(
                 self._codes, self._cardinalities, self._MOST_STATES[level]
             )
         return packs
+
+    def _cheapest_level(self, n_base: int) -> int:
+        n_rows = self._codes.shape[1]
+        costs = [
+            n_packs * n_rows * self._ROW + n_states * n_base * self._CELL
+            for n_packs, n_states in self._sizes
+        ]
+        return costs.index(min(costs))

@@ -3,12 +3,11 @@
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 
 from skbn.configurations import EveryConfiguration, ObservedConfigurations
-from skbn.counts import count_joint_states
+from skbn.counts import count_configurations
 from skbn.data import CategoricalData
 from skbn.special import log_of
 
@@ -254,14 +253,7 @@ def count_table(
         Of the parents in ascending order; lexicographically.
     counts : ndarray of shape (n_observed, r), float64
     """
-    joint = count_joint_states(data, [*sorted(parents), child])
-    configurations = joint.states[:, :-1]
-    # The cells are in lexicographic order, so those of one configuration stand together.
-    starts = np.ones(len(configurations), dtype=bool)
-    starts[1:] = (configurations[1:] != configurations[:-1]).any(axis=1)
-    counts = np.zeros((int(starts.sum()), int(data.cardinalities[child])))
-    counts[np.cumsum(starts) - 1, joint.states[:, -1]] = joint.counts
-    return np.ascontiguousarray(configurations[starts]), counts
+    return count_configurations(data, child, sorted(parents))
 
 
 def table_of_counts(
@@ -301,12 +293,13 @@ def smoothed_log_probabilities(
         In nats.
     """
     n_cells = counts.shape[1] * n_configurations
-    # Exact quotients, rounded once; 0 where they are smaller than every float.
-    cell_prior = float(Fraction(float(ess)) / n_cells)
+    # Quotients of integers, rounded once; 0 where they are smaller than every float.
+    ess_numerator, ess_denominator = float(ess).as_integer_ratio()
+    cell_prior = ess_numerator / (ess_denominator * n_cells)
     numerators = counts + cell_prior
     # Sorted, so that the sums of fractional counts do not depend on the order of the states.
     totals = np.sort(counts, axis=1).sum(axis=1, keepdims=True)
-    totals += float(Fraction(float(ess)) / n_configurations)
+    totals += ess_numerator / (ess_denominator * n_configurations)
     ratios = numerators / totals
     # The ratio keeps the most digits, unless the prior's share in it is rounded away or it
     # is itself too small: then the logarithms are taken apart.

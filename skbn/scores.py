@@ -10,7 +10,7 @@ over observed states only. A score is a small object with three methods: f is `c
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
@@ -18,6 +18,7 @@ import numpy as np
 
 from skbn.regret import log_regret, log_regret_of_any
 from skbn.special import float_of, log_of, log_rising_factorial, log_rising_factorials
+from skbn.tails import ENTROPY, Tail, rising_tail
 
 
 class Family(NamedTuple):
@@ -80,6 +81,35 @@ def terms_of(
     return terms if terms.shape == counts.shape else np.broadcast_to(terms, counts.shape)
 
 
+def keyed(
+    key: Callable[[Family], Hashable],
+    tail: Callable[[Family], Tail | None] | None = None,
+) -> Callable:
+    """Mark `cell_terms` or `parent_terms` of a tabulated score with all that its values depend on.
+
+    Where the keys of two families are equal, of one method or of both, so are the terms; they are
+    then evaluated once. A method that overrides a marked one is not marked itself, so that it need
+    not know of this.
+
+    Parameters
+    ----------
+    key : callable
+        Of a family, from the fields that differ between the families of one table.
+    tail : callable, optional
+        Of a family: the terms of large counts as a formula, if there is one.
+    """
+
+    def mark(method: Callable) -> Callable:
+        method.key, method.tail = key, tail
+        return method
+
+    return mark
+
+
+def _entropy_tail(family: Family) -> Tail:
+    return ENTROPY
+
+
 def entropy_terms(counts: np.ndarray) -> np.ndarray:
     """N ln N for every count, 0 at N = 0."""
     counts = np.asarray(counts, dtype=np.float64)
@@ -89,6 +119,14 @@ def entropy_terms(counts: np.ndarray) -> np.ndarray:
 def no_constant(self: Score, family: Family) -> float:
     """The constant of scores that have none."""
     return 0.0
+
+
+def _bdeu_terms(counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
+    return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
+
+
+def _bdeu_tail(n_states: int, family: Family) -> Tail | None:
+    return rising_tail(math.log(family.ess) - log_of(n_states))
 
 
 @dataclass(frozen=True)
@@ -105,7 +143,7 @@ class BDeu:
     set_function: ClassVar[bool] = True
 
     def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
-        return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
+        return _bdeu_terms(counts, n_states, family)
 
     def set_terms_of_many(
         self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
@@ -113,11 +151,19 @@ class BDeu:
         """Set terms of whole counts, the i-th of a set of ``exp(log_states[which[i]])`` states."""
         return log_rising_factorials(counts, which, math.log(family.ess) - log_states)
 
+    @keyed(
+        lambda family: family.cardinality * family.n_parent_states,
+        lambda family: _bdeu_tail(family.cardinality * family.n_parent_states, family),
+    )
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return self.set_terms(counts, family.cardinality * family.n_parent_states, family)
+        return _bdeu_terms(counts, family.cardinality * family.n_parent_states, family)
 
+    @keyed(
+        lambda family: family.n_parent_states,
+        lambda family: _bdeu_tail(family.n_parent_states, family),
+    )
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return self.set_terms(counts, family.n_parent_states, family)
+        return _bdeu_terms(counts, family.n_parent_states, family)
 
     constant = no_constant
 
@@ -141,9 +187,11 @@ class LogLikelihood:
     ) -> np.ndarray:
         return entropy_terms(counts)
 
+    @keyed(lambda family: None, _entropy_tail)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
+    @keyed(lambda family: None, _entropy_tail)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
@@ -204,9 +252,14 @@ class K2:
     set_function: ClassVar[bool] = False
     uses_ess: ClassVar[bool] = False
 
+    @keyed(lambda family: None, lambda family: rising_tail(0.0))
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, 0.0)
 
+    @keyed(
+        lambda family: family.cardinality,
+        lambda family: rising_tail(math.log(family.cardinality)),
+    )
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(family.cardinality))
 
@@ -249,9 +302,14 @@ class BDJ:
     set_function: ClassVar[bool] = False
     uses_ess: ClassVar[bool] = False
 
+    @keyed(lambda family: None, lambda family: rising_tail(math.log(0.5)))
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(0.5))
 
+    @keyed(
+        lambda family: family.cardinality,
+        lambda family: rising_tail(math.log(0.5 * family.cardinality)),
+    )
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return log_rising_factorial(counts, math.log(0.5 * family.cardinality))
 
@@ -272,9 +330,11 @@ class FNML:
     uses_ess: ClassVar[bool] = False
     needs_whole_counts: ClassVar[bool] = True
 
+    @keyed(lambda family: None, _entropy_tail)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
+    @keyed(lambda family: family.cardinality)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts) + log_regret(counts, family.cardinality)
 

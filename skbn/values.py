@@ -11,6 +11,8 @@ import numpy as np
 def array_of_levels(values: Sequence[Any]) -> np.ndarray:
     """A one-dimensional array of these values, numeric only where that changes none of them."""
     types = set(map(type, values))
+    if types == {str}:
+        return np.array(values, dtype=object)
     if types and all(issubclass(kind, (bool, np.bool_)) for kind in types):
         return np.array(values, dtype=bool)
     if types and all(map(is_number_type, types)):

@@ -9,7 +9,7 @@ def main(folder: str) -> None:
     (wheel,) = Path(folder).glob("*.whl")
     (_,) = Path(folder).glob("*.tar.gz")
     names = zipfile.ZipFile(wheel).namelist()
-    for compiled in ("_counting", "_dag_sums", "_set_counts", "_subsets"):
+    for compiled in ("_counting", "_dag_sums", "_moves", "_set_counts", "_subsets"):
         assert any(name.startswith(f"skbn/{compiled}.") for name in names), names
     assert "skbn/py.typed" in names, names
     unwanted = [name for name in names if name.endswith((".pyx", ".c")) or "test" in name]

@@ -1,4 +1,5 @@
 import itertools
+import math
 import os
 import subprocess
 import sys
@@ -11,7 +12,12 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from skbn import _counting
-from skbn.counts import count_family, count_joint_states, label_rows
+from skbn.counts import (
+    count_configurations,
+    count_family,
+    count_joint_states,
+    label_rows,
+)
 from skbn.data import CategoricalData, smallest_code_type
 from skbn.local_scores import LocalScores
 from skbn.packs import Packs
@@ -101,6 +107,26 @@ def test_family_counts_are_those_of_a_dictionary(twin, table, data):
         np.testing.assert_array_equal(found, np.sort(found))
         expected = sorted(slow.counts(variables).values())
         np.testing.assert_allclose(found, expected, rtol=1e-13, atol=0)
+
+
+@given(tables(), st.data())
+def test_configurations_and_their_counts_are_those_of_a_dictionary(twin, table, data):
+    codes, cardinalities, weights = table
+    child, *parents = data.draw(
+        st.lists(st.sampled_from(range(len(codes))), unique=True, min_size=1)
+    )
+    encoded = CategoricalData.from_codes(codes, cardinalities, weights)
+    configurations, counts = count_configurations(encoded, child, parents)
+    event(f"many states: {math.prod(cardinalities[v] for v in (child, *parents)) > 4200}")
+    expected = twin(codes, cardinalities, weights).counts([*parents, child])
+    assert counts.dtype == np.float64
+    assert counts.shape == (len(configurations), cardinalities[child])
+    found = list(map(tuple, configurations.tolist()))
+    assert found == sorted({state[:-1] for state in expected})
+    for configuration, row in zip(found, counts.tolist(), strict=True):
+        for state, count in enumerate(row):
+            exact = expected.get((*configuration, state), 0.0)
+            assert count == pytest.approx(exact, rel=1e-13, abs=0)
 
 
 @pytest.mark.parametrize("n_variables", [200, 500])
