@@ -271,7 +271,7 @@ def main(arguments=None):
             ROOT, tree, ignore=shutil.ignore_patterns(".git", "build", "*.so", "__pycache__"))
         # Without optimisation a file is built in a fraction of the time.
         project = tree / "pyproject.toml"
-        project.write_text(project.read_text(encoding="utf-8").replace("-O3", "-O1"),
+        project.write_text(project.read_text(encoding="utf-8").replace("-O3", "-O0"),
                            encoding="utf-8")
         build(tree)
         # Those in compiled files come last, file by file: what undoes one is built with the next.

@@ -359,6 +359,9 @@ class EstimatorCall:
         elif self.is_classifier:
             self.flaws.append("!no y")
         self.parameters = draw_parameters(rng, problem, self.names)
+        if self.parameters.get("handle_missing") == "category":
+            # Then y may be missing as well, everywhere even.
+            self.flaws[:] = ["?y" if flaw == "!y" else flaw for flaw in self.flaws]
         kind = BayesNetClassifier if self.is_classifier else BayesNetStructureEstimator
         self.estimator = kind(**self.parameters)
 
