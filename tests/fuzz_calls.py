@@ -428,7 +428,7 @@ class EstimatorCall:
         bn, problem = self.estimator, self.problem
         require(all(vars(bn)[name] is value for name, value in self.before.items()),
                 "fit changes a parameter")
-        if "?levels" in self.flaws:
+        if "?levels" in self.flaws or "?y" in self.flaws:
             return
         parents = check_graph(bn, self.names, self.parameters)
         check_history(bn, self.parameters)
