@@ -6,7 +6,8 @@ except ImportError as error:
     raise ImportError(
         "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
         "    pip install -e .\n\n"
-        f"and start Python again. The original error was: {error}"
+        "and start Python again. If skbn is installed elsewhere, this source tree hides it: start\n"
+        f"Python in another folder. The original error was: {error}"
     ) from error
 
 from skbn.analytic_ess import AnalyticESS, analytic_ess

@@ -18,10 +18,10 @@ from skbn.special import float_of
 class AnalyticESS:
     """The estimate of Equation 18 for one graph, and its parts.
 
-    Attributes
+    Parameters
     ----------
     ess : float
-        d_eff / (expected_loglik_data - expected_loglik_prior), in rows.
+        The estimate d_eff / (expected_loglik_data - expected_loglik_prior), in rows.
     usable : bool
         Whether `ess` is finite and above zero. Otherwise it is no equivalent sample size: dense
         graphs with mostly unobserved parent configurations give a negative value, identical rows
@@ -34,6 +34,19 @@ class AnalyticESS:
     expected_loglik_prior : float
         Its expectation under the prior's uniform distribution, in nats, with N+ = max(N, 1) in
         place of each count on its own: what was not observed contributes nothing.
+
+    See Also
+    --------
+    analytic_ess : Makes it from a table and a graph.
+
+    Examples
+    --------
+    >>> from skbn import analytic_ess
+    >>> estimate = analytic_ess([["a"]] * 9 + [["b"]] * 3, [])
+    >>> round(estimate.expected_loglik_data, 3), round(estimate.expected_loglik_prior, 3)
+    (-0.562, -0.837)
+    >>> round(estimate.ess, 2)
+    3.64
     """
 
     ess: float
@@ -49,16 +62,24 @@ def analytic_ess(X, graph, *, categories="auto", sample_weight=None) -> Analytic
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_variables)
+        Categories, without missing cells. The columns of an array are called "x0", "x1", ...
     graph : graph
         (parent, child) pairs of column names, an adjacency matrix (row -> column), a networkx
-        graph or a fitted estimator.
+        graph, or a fitted estimator or network.
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts; rows of weight zero are dropped, levels included.
 
     Returns
     -------
     AnalyticESS
+        The estimate is its `ess`, in rows, if its `usable` says so.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no table of categories or no acyclic graph over its columns.
 
     References
     ----------

@@ -45,15 +45,27 @@ class BayesNetAverager(Persistent, BaseEstimator):
         unless `parameter_ess` is given.
     n_graphs : int, default=500
         How many graphs are drawn. Those drawn more than once are kept once, with their weight.
-    max_parents, required_edges, forbidden_edges, tiers, graph_prior
-        As in `BayesNetStructureEstimator`.
+    max_parents : int, default=None
+        Largest number of parents of a variable.
+    required_edges : iterable of (parent, child) names, default=None
+        Edges that every graph has. The sum is over the graphs that meet the constraints.
+    forbidden_edges : iterable of (parent, child) names, default=None
+        Edges that no graph has.
+    tiers : iterable of groups of names, default=None
+        No edge leads from a later group to an earlier one.
+    graph_prior : float or callable, default=None
+        Log prior of graphs, in nats: a penalty per edge, or a function of a variable and its
+        parents, by name. None is uniform over the graphs.
     parameter_ess : float, default=None
         Equivalent sample size for the conditional probabilities; None takes `ess`.
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     handle_missing : {"error", "category"}, default="error"
+        What missing cells are at fit: refused, or a level of their column, its last. At prediction
+        they are summed out, but in a column that has this level.
     handle_unknown : {"error", "missing"}, default="error"
-        As in `BayesNetStructureEstimator`. Missing cells at prediction are summed out.
+        What values that `fit` did not know are at prediction: refused, or as if the cell were
+        missing.
     n_jobs : int, default=None
         Number of threads.
     random_state : int, RandomState instance or None, default=None
@@ -77,8 +89,9 @@ class BayesNetAverager(Persistent, BaseEstimator):
     classes_ : ndarray
         The levels of y, if there was one.
     n_features_in_ : int
+        Number of columns of X, y not counted.
     feature_names_in_ : ndarray of str
-        Only where all column names are strings.
+        Names of the columns of X; only where all of them are strings.
 
     See Also
     --------
@@ -150,13 +163,23 @@ class BayesNetAverager(Persistent, BaseEstimator):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
+            Categories, as in `BayesNetStructureEstimator.fit`.
         y : array-like of shape (n_samples,), default=None
             Joins the networks as their last variable.
         sample_weight : array-like of shape (n_samples,), default=None
+            How often each row counts; rows of weight zero are dropped, levels included.
 
         Returns
         -------
-        self
+        BayesNetAverager
+            This estimator, fitted.
+
+        Raises
+        ------
+        ValueError, TypeError
+            As `BayesNetStructureEstimator.fit`, and if no graph meets the constraints.
+        MemoryError
+            If the sums over all graphs would not fit into memory; before they start.
         """
         # The estimator of one graph reads tables, here and for predictions.
         shared = {name: getattr(self, name) for name in _SHARED}
@@ -202,12 +225,15 @@ class BayesNetAverager(Persistent, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As in `BayesNetStructureEstimator.score_samples`.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Missing cells are summed out.
+        y : array-like of shape (n_samples,), default=None
+            Given: ln p(x, y). Left out of networks that were fitted with y: ln p(x), y summed out.
 
         Returns
         -------
         ndarray of shape (n_samples,)
+            The logarithm of the mean probability over the graphs, by their weights.
         """
         codes, missing = self._read_codes(X, y)
         if self._has_y and y is None:
@@ -221,13 +247,17 @@ class BayesNetAverager(Persistent, BaseEstimator):
 
         Parameters
         ----------
-        X, y
-            As in `score_samples`.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to judge, with the columns of `fit`.
+        y : array-like of shape (n_samples,), default=None
+            Left out of networks that were fitted with y, the score is that of X alone.
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean; None weighs all alike.
 
         Returns
         -------
         float
+            The mean of `score_samples`.
         """
         log_prob = self.score_samples(X, y)
         if sample_weight is not None:
@@ -235,15 +265,21 @@ class BayesNetAverager(Persistent, BaseEstimator):
         return float(np.average(log_prob, weights=sample_weight))
 
     def predict_proba(self, X):
-        """Probabilities of the states of y, or of every column given all others.
+        """Predict probabilities of the states of y, or of every column given all others.
 
         They are those of the averaged joint distribution: a graph counts by its posterior and by
         how well it explains the rest of the row.
 
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of `fit`, y left out. Missing cells are summed out.
+
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or list of ndarray
-            As in `BayesNetStructureEstimator.predict_proba`.
+            P(y | x) if there was y at fit. Otherwise one array of shape (n_samples, n_states) per
+            column, P(column | the other columns).
         """
         codes, missing = self._read_codes(X)
         if self._has_y:
@@ -254,12 +290,17 @@ class BayesNetAverager(Persistent, BaseEstimator):
         ]
 
     def predict(self, X):
-        """The most probable class, or every column's most probable state given all others.
+        """Predict the class, or every column's state given all others, as the most probable.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of `fit`, y left out. Missing cells are summed out.
 
         Returns
         -------
         ndarray of shape (n_samples,) or (n_samples, n_features)
-            As in `BayesNetStructureEstimator.predict`.
+            Equally probable states: the first. Columns of several types make an array of objects.
         """
         probabilities = self.predict_proba(X)
         if self._has_y:
@@ -277,12 +318,16 @@ class BayesNetAverager(Persistent, BaseEstimator):
         Parameters
         ----------
         n_samples : int, default=1
+            How many rows.
         random_state : int, RandomState instance or None, default=None
+            Decides which networks and rows are drawn.
 
         Returns
         -------
-        X, or X and y
-            As in `BayesNetStructureEstimator.sample`.
+        X : array or data frame of shape (n_samples, n_features)
+            The kind of table that `fit` got.
+        y : array or Series of shape (n_samples,)
+            The kind of column that `fit` got; only if there was y at fit.
         """
         check_is_fitted(self, "networks_")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)

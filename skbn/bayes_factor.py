@@ -244,6 +244,11 @@ def log_bayes_factor(
     float, or ndarray of the shape of `ess`
         In nats. Above zero, the presence of the edge is favoured. Symmetric in A and B.
 
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no table of counts and no number of rows.
+
     References
     ----------
     H. Steck. Learning the Bayesian Network Structure: Dirichlet Prior versus Data. UAI 2008.
@@ -272,13 +277,22 @@ def large_ess_log_bayes_factor(
 
     Parameters
     ----------
-    counts, ess, n_parent_states
-        As for `log_bayes_factor`.
+    counts : array-like of shape (|A|, |B|, observed parent states), or Contingency
+        Counts of A, B and the parents; shape (|A|, |B|) without parents.
+    ess : float or array-like of float
+        Equivalent sample size of the Dirichlet prior, in rows; above zero.
+    n_parent_states : int or float, default=None
+        |P|, where there are more parent states than the array lists; 1e300 is legal.
 
     Returns
     -------
     float, or ndarray of the shape of `ess`
-        In nats.
+        In nats; its sign is the same for every `ess`.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no table of counts and no number of rows.
 
     Examples
     --------
@@ -305,8 +319,11 @@ def large_ess_favours_edge(counts: Any, n_parent_states: float | None = None) ->
 
     Parameters
     ----------
-    counts, n_parent_states
-        As for `log_bayes_factor`.
+    counts : array-like of shape (|A|, |B|, observed parent states), or Contingency
+        Counts of A, B and the parents; shape (|A|, |B|) without parents.
+    n_parent_states : int or float, default=None
+        |P|, where there are more parent states than the array lists. It does not change the
+        answer.
 
     Returns
     -------

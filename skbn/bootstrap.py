@@ -23,16 +23,30 @@ _LARGEST_SEED = np.iinfo(np.int32).max
 class BootstrapEdges:
     """The result of `bootstrap_edges`.
 
-    Attributes
+    Parameters
     ----------
     labels : list
         Names of the variables.
     n_resamples : int
+        How many graphs were learned.
     directed : ndarray of shape (n_variables, n_variables)
         Share of the graphs that have the edge row -> column.
     compelled : ndarray of shape (n_variables, n_variables)
         Share of the graphs in whose equivalence class all graphs have the edge row -> column. The
         other part of `directed` is a direction that the data cannot tell.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn import BootstrapEdges
+    >>> found = BootstrapEdges(
+    ...     ["a", "b"], 10, np.array([[0.0, 0.5], [0.4, 0.0]]), np.zeros((2, 2))
+    ... )
+    >>> found.strength
+    array([[0. , 0.9],
+           [0.9, 0. ]])
+    >>> float(found.to_frame().loc["a", "b"])
+    0.5
     """
 
     labels: list[Hashable]
@@ -51,6 +65,19 @@ class BootstrapEdges:
         Parameters
         ----------
         what : {"directed", "compelled", "strength"}, default="directed"
+            Which of the matrices.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_variables, n_variables)
+            Shares from 0 to 1, parents down and children across.
+
+        Raises
+        ------
+        ValueError
+            For another name of a matrix.
+        ImportError
+            Without pandas.
         """
         import pandas as pd
 
@@ -85,8 +112,11 @@ def bootstrap_edges(
     estimator : BayesNetStructureEstimator or BayesNetClassifier
         Cloned for each resample; it is not fitted itself.
     X : array-like or data frame of shape (n_samples, n_features)
+        Categories, as `fit` of the estimator takes them.
     y : array-like of shape (n_samples,), default=None
+        The target, where the estimator is to be fitted with one; a variable of the graphs.
     n_resamples : int, default=100
+        How many graphs are learned.
     n_jobs : int, default=None
         Resamples at a time, by joblib.
     random_state : int, RandomState instance or None, default=None
@@ -95,6 +125,7 @@ def bootstrap_edges(
     Returns
     -------
     BootstrapEdges
+        The share of the graphs with each edge, and with each edge compelled.
 
     Raises
     ------

@@ -27,7 +27,22 @@ def comparable(scores: np.ndarray | float) -> np.ndarray:
 
 
 class Step(NamedTuple):
-    """A move that a search made, and the score of the graph that it led to."""
+    """A move that a search made, and the score of the graph that it led to.
+
+    Parameters
+    ----------
+    move : Move
+        What was done, by the numbers of the variables.
+    score : float
+        Score of the graph after the move, graph prior included, in nats.
+
+    Examples
+    --------
+    >>> from skbn.climbing import Step
+    >>> from skbn.graph import Move
+    >>> Step(Move("add", 0, 1), -7.8).move.kind
+    'add'
+    """
 
     move: Move
     score: float
@@ -37,7 +52,7 @@ class Step(NamedTuple):
 class SearchResult:
     """The graph that a search ended with.
 
-    Attributes
+    Parameters
     ----------
     parents : list of tuple of int
         The parents of every variable.
@@ -45,10 +60,18 @@ class SearchResult:
         Its score, graph prior included, in nats.
     start_score : float
         The score of the graph that the search started from.
-    history : list of Step
+    history : list of Step, default=[]
         The moves made, in order; empty for searches that make none.
-    n_rounds : int or None
+    n_rounds : int or None, default=None
         Rounds of a search that makes no moves.
+
+    Examples
+    --------
+    What a search of your own returns, at least:
+
+    >>> from skbn.climbing import SearchResult
+    >>> SearchResult(parents=[(), (0,)], score=-7.8, start_score=-9.3).n_iter
+    0
     """
 
     parents: list[tuple[int, ...]]

@@ -22,13 +22,21 @@ _MOST_CELLS = 2**27
 class Margin:
     """The counts of a set of variables, exactly: ``numbers * 2**-shift``, all above zero.
 
-    Attributes
+    Parameters
     ----------
     numbers : ndarray of Python int
-        The distinct counts, increasing.
+        The distinct counts times ``2**shift``, increasing.
     shift : int
+        Binary digits of the counts after the point; 0 for whole counts.
     multiplicities : ndarray of int64
         How many states have each count.
+
+    Examples
+    --------
+    >>> from skbn import Contingency
+    >>> of_a = Contingency.from_array([[3, 1], [0, 4]]).margins[1]
+    >>> of_a.counts, of_a.multiplicities  # both states of A occur four times
+    (array([4.]), array([2]))
     """
 
     numbers: np.ndarray
@@ -47,7 +55,19 @@ class Margin:
         return int(self.multiplicities.sum())
 
     def power_sum(self, power: int) -> int:
-        """The sum of ``number**power`` over the observed states."""
+        """Sum the powers of the numbers over the observed states.
+
+        Parameters
+        ----------
+        power : int
+            The exponent, from 1.
+
+        Returns
+        -------
+        int
+            The sum of ``number**power``, exact; that of the counts is ``2**(shift * power)`` times
+            smaller.
+        """
         return int(np.sum(self.multiplicities.astype(object) * self.numbers**power))
 
 
@@ -58,7 +78,7 @@ class Contingency:
     Only observed cells are held, so time and memory grow with them and not with the number of
     parent states. Made by `contingency_table` from a table or by `Contingency.from_array`.
 
-    Attributes
+    Parameters
     ----------
     cardinality_a, cardinality_b : int
         |A| and |B|, the numbers of states, seen or not.
@@ -68,6 +88,15 @@ class Contingency:
         State of A, state of B and number of the parents' joint state in every observed cell.
     counts : ndarray of shape (n_observed_cells,), int64, float64 or Python int
         How often each cell occurs, above zero.
+
+    Examples
+    --------
+    >>> from skbn import Contingency
+    >>> table = Contingency.from_array([[3, 1], [0, 4]])
+    >>> table.n_samples, table.counts
+    (8.0, array([3, 1, 4]))
+    >>> round(table.mutual_information, 3)  # nats a row
+    0.38
     """
 
     cardinality_a: int
@@ -88,6 +117,11 @@ class Contingency:
             Whole or fractional, zero or above. Without a third axis there are no parents.
         n_parent_states : int or float, default=None
             |P|, where it is more than the array lists; 1e300 is legal.
+
+        Returns
+        -------
+        Contingency
+            The counts above zero; parent states are numbered by their place along the third axis.
 
         Raises
         ------
@@ -115,7 +149,22 @@ class Contingency:
     def from_data(
         cls, data: CategoricalData, a: int, b: int, parents: Sequence[int]
     ) -> "Contingency":
-        """Count the variables a and b given the others, by their indices."""
+        """Count the variables a and b given the others, by their indices.
+
+        Parameters
+        ----------
+        data : CategoricalData
+            Codes of the rows and their weights.
+        a, b : int
+            Indices of the two variables.
+        parents : sequence of int
+            Indices of the variables given; none for the counts of a and b alone.
+
+        Returns
+        -------
+        Contingency
+            The cells that occur.
+        """
         parent_labels, _ = label_rows(data, parents)
         labels, n_cells = label_rows(data, [*parents, a, b])
         counts = np.bincount(labels, weights=data.weights, minlength=n_cells)
@@ -133,7 +182,12 @@ class Contingency:
         )
 
     def to_array(self) -> np.ndarray:
-        """The counts as an array of shape (|A|, |B|, observed parent states).
+        """Lay the counts out as an array of the cells, seen or not, of the observed parent states.
+
+        Returns
+        -------
+        ndarray of shape (|A|, |B|, observed parent states)
+            Zero in the cells that were not observed; of the type of `counts`.
 
         Raises
         ------
@@ -176,7 +230,10 @@ class Contingency:
 
     @property
     def degrees_of_freedom(self) -> int:
-        """d_F = |P| (|A| - 1) (|B| - 1), not corrected for cells that were not observed."""
+        """The degrees of freedom d_F = |P| (|A| - 1) (|B| - 1).
+
+        Not corrected for cells that were not observed.
+        """
         return self.n_parent_states * (self.cardinality_a - 1) * (self.cardinality_b - 1)
 
     @cached_property
@@ -237,20 +294,27 @@ def contingency_table(
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_variables)
+        Categories, without missing cells.
     a, b : column names
-        The columns of an array are called "x0", "x1", ...
+        The two columns. Those of an array are called "x0", "x1", ...
     given : sequence of column names, default=()
-        The parents.
+        The other columns, the parents of the edge that is judged.
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`. Levels that do not occur
         count in |A|, |B| and |P|.
     sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts; rows of weight zero are dropped, levels included.
 
     Returns
     -------
     Contingency
         What `uniformity`, `log_bayes_factor`, `large_ess_log_bayes_factor`,
         `large_ess_favours_edge`, `ess_threshold` and `ess_sign_changes` take.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no table of categories, for unknown columns and for one that is named twice.
 
     Examples
     --------

@@ -20,7 +20,7 @@ _MOST_STATES = 12
 class CPT:
     """P(variable | parents) by name, for the parent configurations that occur in the data.
 
-    Attributes
+    Parameters
     ----------
     variable : hashable
         Label of the variable.
@@ -34,6 +34,20 @@ class CPT:
         One row per observed configuration; rows sum to 1.
     n_configurations : int
         Number of parent configurations, seen or not; those not seen are uniform.
+
+    Examples
+    --------
+    >>> from skbn import BayesNetStructureEstimator
+    >>> X = [["dry", "bus"]] * 6 + [["dry", "foot"]] * 3 + [["wet", "bus"]] * 3
+    >>> network = BayesNetStructureEstimator(init=[("x0", "x1")], max_iter=0).fit(X).network_
+    >>> table = network.cpt("x1")
+    >>> table
+    P(x1 | x0)
+    x0      bus    foot
+    dry  0.6579  0.3421
+    wet  0.9286  0.0714
+    >>> table.configurations
+    [('dry',), ('wet',)]
     """
 
     variable: Hashable
@@ -44,7 +58,7 @@ class CPT:
     n_configurations: int
 
     def to_frame(self) -> "pandas.DataFrame":
-        """The table as a data frame: observed configurations down, states across.
+        """Make a data frame of the table: observed configurations down, states across.
 
         Returns
         -------

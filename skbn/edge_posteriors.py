@@ -47,7 +47,9 @@ def edge_posteriors(
     max_memory=None,
     n_jobs=None,
 ) -> EdgePosteriors:
-    """Probability of every edge given a table, summed exactly over all directed acyclic graphs.
+    """Sum the probability of every edge, given a table, over all directed acyclic graphs.
+
+    The sum is exact: no graph is left out and none is drawn.
 
     The best graph is one of many that explain a table almost as well. What they agree on is what
     the data say; and the equivalent sample size bends the posterior as much as it bends the best
@@ -56,6 +58,7 @@ def edge_posteriors(
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_variables)
+        Categories, without missing cells. The columns of an array are called "x0", "x1", ...
     prior : {"graphs", "orders"}, default="graphs"
         What is uniform before the data, where `graph_prior` is None: "graphs", all directed
         acyclic graphs that meet the constraints; "orders", all pairs of an order of the variables
@@ -65,12 +68,22 @@ def edge_posteriors(
     score_type : str or score object, default="bdeu"
         As in `BayesNetStructureEstimator`. A graph weighs exp(score).
     ess : float, default=1.0
-        Equivalent sample size, for the scores that use one.
-    max_parents, required_edges, forbidden_edges, tiers, graph_prior
-        As in `BayesNetStructureEstimator`. Columns of one state get no edges but required ones.
+        Equivalent sample size, in rows, for the scores that use one.
+    max_parents : int, default=None
+        Largest number of parents of a variable. Columns of one state get none but required ones.
+    required_edges : iterable of (parent, child) names, default=None
+        Edges that every graph has.
+    forbidden_edges : iterable of (parent, child) names, default=None
+        Edges that no graph has.
+    tiers : iterable of groups of names, default=None
+        No edge leads from a later group to an earlier one.
+    graph_prior : float or callable, default=None
+        Log prior of graphs, in nats: a penalty per edge, or a function of a variable and its
+        parents, by name. None leaves it to `prior`.
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts; rows of weight zero are dropped, levels included.
     max_memory : int, default=None
         Bytes that this may take; None for the memory that is available.
     n_jobs : int, default=None
@@ -79,6 +92,7 @@ def edge_posteriors(
     Returns
     -------
     EdgePosteriors
+        Its `edges` is the matrix P(row -> column | data); its methods answer further questions.
 
     Raises
     ------

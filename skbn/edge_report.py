@@ -52,7 +52,7 @@ def edge_report(
     categories: Any = "auto",
     sample_weight: Any = None,
 ) -> dict[str, list | np.ndarray]:
-    """Which edges of a graph the data support, and which rest on the prior.
+    """Judge which edges of a graph the data support, and which rest on the prior.
 
     Each edge parent -> child is judged given the other parents of the child: the graph with the
     edge against the graph without it.
@@ -63,6 +63,7 @@ def edge_report(
         (parent, child) pairs of column names, an adjacency matrix (row -> column), a networkx
         graph, or a fitted estimator or network.
     X : array-like or data frame of shape (n_samples, n_variables)
+        Categories: the table that the graph was learned from, or another with its columns.
     y : array-like of shape (n_samples,), default=None
         The target of an estimator that was fitted with one.
     ess : float, default=None
@@ -77,6 +78,7 @@ def edge_report(
         The levels of the columns, as in `BayesNetStructureEstimator`. "auto" takes those of a
         fitted estimator or network, and otherwise reads them from the table.
     sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts; rows of weight zero are dropped, levels included.
 
     Returns
     -------

@@ -88,6 +88,12 @@ def structural_hamming_distance(
     Returns
     -------
     int
+        From 0, for graphs that are the same (or equivalent, with `cpdag`), to the number of pairs.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no acyclic graph.
 
     Examples
     --------

@@ -134,7 +134,7 @@ def ess_sign_changes(counts: Any, n_parent_states: float | None = None) -> np.nd
         Counts of A, B and the parents, whole or fractional; shape (|A|, |B|) without parents. A
         `Contingency` comes from a table, by `contingency_table`.
     n_parent_states : int or float, default=None
-        |P|, where there are more parent states than the array lists.
+        |P|, where there are more parent states than the array lists; 1e300 is legal.
 
     Returns
     -------
@@ -163,8 +163,10 @@ def ess_threshold(counts: Any, n_parent_states: float | None = None) -> float:
 
     Parameters
     ----------
-    counts, n_parent_states
-        As for `ess_sign_changes`.
+    counts : array-like of shape (|A|, |B|, observed parent states), or Contingency
+        Counts of A, B and the parents, whole or fractional; shape (|A|, |B|) without parents.
+    n_parent_states : int or float, default=None
+        |P|, where there are more parent states than the array lists; 1e300 is legal.
 
     Returns
     -------

@@ -27,15 +27,16 @@ _TIE = 1e-9
 class ESSPath:
     """The best graph for each equivalent sample size (ESS) of a grid.
 
-    Attributes
+    Parameters
     ----------
     ess : ndarray of shape (n_ess,)
         The grid, ascending, each value once.
     scores : ndarray of shape (n_ess,)
         Score of the best graph, log graph prior included, in nats.
     n_edges : ndarray of shape (n_ess,), int
+        Number of edges of the best graph.
     graphs : list of list of (parent, child) names
-        The best graphs.
+        The best graphs, one for each ESS of the grid.
     map_ess : float
         The ESS of the grid with the highest score, the smallest of those that tie exactly: with
         BDeu and a uniform graph prior the maximum of p(D | ess, G) over the grid and all graphs.
@@ -48,10 +49,24 @@ class ESSPath:
     labels : list
         Names of the variables, in column order.
     log_marginal_likelihoods : ndarray of shape (n_ess,) or None
-        ln p(D | ess) summed over all graphs, the graph prior normalised; only with
-        ``all_graphs=True``. See `EdgePosteriors`.
+        Log marginal likelihood ln p(D | ess), in nats, summed over all graphs, the graph prior
+        normalised; only with ``all_graphs=True``. See `EdgePosteriors`.
     all_graphs_ess : float or None
         The ESS of the grid where it is highest, the smallest of those that tie exactly.
+
+    See Also
+    --------
+    ess_path : Makes it from a table.
+    ESSPathDisplay : Draws it.
+
+    Examples
+    --------
+    >>> from skbn import ess_path
+    >>> path = ess_path([["a", 0]] * 6 + [["b", 1]] * 2, [0.1, 10])
+    >>> path.graphs
+    [[('x0', 'x1')], [('x0', 'x1')]]
+    >>> path.map_ess in path.ess
+    True
     """
 
     ess: np.ndarray
@@ -94,6 +109,7 @@ def ess_path(
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_variables)
+        Categories, without missing cells. The columns of an array are called "x0", "x1", ...
     ess_values : array-like of shape (n_ess,)
         The grid, in rows, each above zero; in any order.
     search : {"exact", "greedy", "first_ascent", "tabu", "order"} or search object, default="exact"
@@ -101,12 +117,27 @@ def ess_path(
     score_type : str or score object, default="bdeu"
         As in `BayesNetStructureEstimator`. With a score that does not depend on the ESS there is
         one graph for the whole grid.
-    init, n_restarts, max_parents, required_edges, forbidden_edges, tiers, graph_prior, max_iter
-        As in `BayesNetStructureEstimator`. An exact search takes no `init`, no `n_restarts` and
-        no `max_iter`.
+    init : {"empty", "full", "random", "bic", "tree"} or graph, default="empty"
+        Where each search starts. An exact search starts nowhere and takes the default only.
+    n_restarts : int, default=0
+        Further searches from random graphs for every ESS; none for an exact search.
+    max_parents : int, default=None
+        Largest number of parents of a variable.
+    required_edges : iterable of (parent, child) names, default=None
+        Edges that every graph has.
+    forbidden_edges : iterable of (parent, child) names, default=None
+        Edges that no graph has.
+    tiers : iterable of groups of names, default=None
+        No edge leads from a later group to an earlier one.
+    graph_prior : float or callable, default=None
+        Log prior of graphs, in nats: a penalty per edge, or a function of a variable and its
+        parents, by name. None is uniform.
+    max_iter : int, default=None
+        Largest number of moves of a search (for "order", of sweeps); an exact search takes none.
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts; rows of weight zero are dropped, levels included.
     n_jobs : int, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -118,9 +149,12 @@ def ess_path(
     Returns
     -------
     ESSPath
+        The best graph, its score and its number of edges for each ESS, and the best ESS.
 
     Raises
     ------
+    ValueError, TypeError
+        For what is no table of categories or no grid, and for parameters that do not fit together.
     MemoryError
         Before it starts, if an exact search, or a sum over all graphs, would not fit into memory.
 

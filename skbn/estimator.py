@@ -29,7 +29,26 @@ from skbn.undoing import undone_on_failure
 
 
 class HistoryStep(NamedTuple):
-    """A move of a search, by column names, and the score of the graph that it led to."""
+    """A move of a search, by column names, and the score of the graph that it led to.
+
+    Parameters
+    ----------
+    kind : {"add", "delete", "reverse"}
+        What the move did to the edge.
+    parent, child : hashable
+        Names of the columns that the edge led from and to before the move; an edge that was added
+        leads from `parent` to `child`.
+    score : float
+        Score of the graph after the move, log graph prior included, in nats.
+
+    Examples
+    --------
+    >>> from skbn import BayesNetStructureEstimator
+    >>> X = [["a", 0], ["a", 0], ["b", 1], ["b", 1]] * 5
+    >>> step = BayesNetStructureEstimator(random_state=0).fit(X).history_[0]
+    >>> step.kind, step.parent, step.child, round(step.score, 2)
+    ('add', 'x0', 'x1', -18.18)
+    """
 
     kind: str
     parent: Hashable
@@ -64,12 +83,16 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         Further searches from random graphs. The best of all runs is kept.
     max_parents : int, default=None
         Largest number of parents of a variable.
-    required_edges, forbidden_edges : iterable of (parent, child) names, default=None
+    required_edges : iterable of (parent, child) names, default=None
+        Edges that every graph has.
+    forbidden_edges : iterable of (parent, child) names, default=None
+        Edges that no graph has; the reverse of one is forbidden only if it is named too.
     tiers : iterable of groups of names, default=None
-        No edge leads from a later group to an earlier one.
+        No edge leads from a later group to an earlier one. Columns in no group are free.
     graph_prior : float or callable, default=None
-        Log prior of graphs, in nats: a number is the penalty per edge, a function is called as
-        ``graph_prior(variable, parents)`` with names.
+        Log prior of graphs, in nats: a number, zero or above, is the penalty per edge; a function
+        is called as ``graph_prior(variable, parents)`` with names, and its values are summed over
+        the variables, -inf forbidding a set of parents. None is uniform.
     max_iter : int, default=None
         Largest number of moves of a search (for "order", of sweeps over all variables).
     parameter_ess : float, default=None
@@ -98,6 +121,7 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
     network_ : BayesianNetwork
         Graph, conditional probabilities and state names.
     edges_ : list of (parent, child) names
+        In column order of the parent, then of the child.
     adjacency_ : ndarray of shape (n_variables, n_variables), bool
         Row -> column.
     categories_ : list of ndarray
@@ -117,14 +141,16 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
     restart_scores_ : ndarray of shape (n_restarts + 1,)
         Final score of every run, the one from `init` first.
     restart_histories_ : list of list of HistoryStep
+        The moves of every run, as in `history_`.
     restart_edges_ : list of list of (parent, child) names
         The graph of every run.
     n_evaluations_ : int
         How many families were counted, by this process: workers of other processes count their
         own, and threads that ask for the same at once may count it twice.
     n_features_in_ : int
+        Number of columns of X, y not counted.
     feature_names_in_ : ndarray of str
-        Only where all column names are strings.
+        Names of the columns of X; only where all of them are strings.
 
     See Also
     --------
@@ -225,11 +251,28 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         y : array-like of shape (n_samples,), default=None
             Joins the network as its last variable, named as the Series is, else "y".
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts. Rows of weight zero are dropped, levels included.
+            How often each row counts; None counts each once. Rows of weight zero are dropped,
+            levels included.
 
         Returns
         -------
-        self
+        BayesNetStructureEstimator
+            This estimator, fitted.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For parameters that do not fit together, and for what is no table of categories: real
+            numbers, infinities, missing cells that `handle_missing` does not allow. The message
+            names the column and the cure.
+        MemoryError
+            If an exact search would not fit into memory; before it starts.
+
+        Warns
+        -----
+        ConvergenceWarning
+            If an `ess` that is to be chosen has no usable value on the way or lies at a bound, or
+            if the choice cycles between graphs.
         """
         table, target, reading = self._read(X, y, sample_weight)
         learning = self._prepare(reading)
@@ -258,12 +301,14 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         Returns
         -------
         ndarray of shape (n_samples,)
+            One number per row.
 
         Raises
         ------
         ValueError
-            Where summing out takes a table of more than 2**25 entries: so many columns that
-            depend on each other are missing at once.
+            For unknown categories, unless `handle_unknown` is "missing"; for y at a network that
+            was fitted without; and where summing out takes a table of more than 2**25 entries: so
+            many columns that depend on each other are missing at once.
         """
         codes, missing = self._read_codes(X, y)
         if self._y_template is not None and y is None:
@@ -277,13 +322,17 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
 
         Parameters
         ----------
-        X, y
-            As in `score_samples`.
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to judge, with the columns of `fit`. Missing cells are summed out.
+        y : array-like of shape (n_samples,), default=None
+            Left out of a network that was fitted with y, the score is that of X alone.
         sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean; None weighs all alike.
 
         Returns
         -------
         float
+            The mean of `score_samples`.
         """
         log_prob = self.score_samples(X, y)
         if sample_weight is not None:
@@ -291,13 +340,14 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         return float(np.average(log_prob, weights=sample_weight))
 
     def predict_proba(self, X):
-        """Probabilities of the states of y, or of every column given all others.
+        """Predict probabilities of the states of y, or of every column given all others.
 
         Missing cells are summed out: what is given is what the row has.
 
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of `fit`, y left out.
 
         Returns
         -------
@@ -314,7 +364,7 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         ]
 
     def predict(self, X):
-        """The most probable class, or every column's most probable state given all others.
+        """Predict the class, or every column's state given all others, as the most probable.
 
         Each column for itself; ``network_.most_probable`` completes the gaps of a row together.
 
@@ -345,13 +395,16 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         Parameters
         ----------
         n_samples : int, default=1
+            How many rows.
         random_state : int, RandomState instance or None, default=None
+            Decides which rows are drawn.
 
         Returns
         -------
-        X : the kind of table that `fit` got, of shape (n_samples, n_features)
-        y : the kind of column that `fit` got, of shape (n_samples,)
-            Only if the network was fitted with y.
+        X : array or data frame of shape (n_samples, n_features)
+            The kind of table that `fit` got.
+        y : array or Series of shape (n_samples,)
+            The kind of column that `fit` got; only if the network was fitted with y.
         """
         check_is_fitted(self, "network_")
         check_scalar(n_samples, "n_samples", Integral, min_val=1)

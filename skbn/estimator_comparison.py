@@ -21,7 +21,7 @@ def compare_estimators(
     cv: Any = None,
     n_jobs: int | None = None,
 ) -> dict[str, list | np.ndarray]:
-    """A table of estimators by their cross-validated log-loss, on the same folds for all.
+    """Compare estimators by their cross-validated log-loss, on the same folds for all.
 
     With ``categories="auto"`` levels are read from the whole table, since a level is part of the
     domain; within a pipeline, declare them.
@@ -33,6 +33,7 @@ def compare_estimators(
         the columns. Or all estimators of the joint distribution, with `score`. Pipelines and
         searches of such are taken too.
     X : array-like or data frame of shape (n_samples, n_features)
+        The table, in whatever form all of the estimators take.
     y : array-like of shape (n_samples,), default=None
         Needed by classifiers.
     cv : int, splitter or iterable of splits, default=None
@@ -46,19 +47,27 @@ def compare_estimators(
         One entry per estimator in each, the lowest loss first; ``pandas.DataFrame(result)`` makes a
         table of it.
 
-        estimator : names
-        log_loss : mean over the folds, in nats a row
-        log_loss_std : standard deviation over the folds
-        difference : mean loss less that of the best
-        difference_se : standard error of that, from the differences within each fold; folds share
-            rows of training, so it is a guide only
-        n_edges : mean number of edges; NaN for what has none
-        fit_seconds : mean time to fit
+        estimator : list of str
+            Names.
+        log_loss : ndarray
+            Mean over the folds, in nats a row.
+        log_loss_std : ndarray
+            Standard deviation over the folds, in nats.
+        difference : ndarray
+            Mean loss less that of the best, in nats.
+        difference_se : ndarray
+            Standard error of that, from the differences within each fold; folds share rows of
+            training, so it is a guide only. NaN for one fold.
+        n_edges : ndarray
+            Mean number of edges; NaN for what has none.
+        fit_seconds : ndarray
+            Mean time to fit.
 
     Raises
     ------
     ValueError
-        If classifiers stand beside others: their losses are of different things.
+        If there are no estimators, or classifiers stand beside others: their losses are of
+        different things. Errors of `fit` and of scoring are raised as they come.
 
     Examples
     --------

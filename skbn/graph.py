@@ -10,7 +10,21 @@ from skbn._moves import join_ancestors, part_ancestors, update_ancestors
 
 
 class Move(NamedTuple):
-    """One change of a graph: ``kind`` is "add", "delete" or "reverse" of parent -> child."""
+    """One change of a graph: an edge is added, deleted or reversed.
+
+    Parameters
+    ----------
+    kind : {"add", "delete", "reverse"}
+        What is done to the edge parent -> child.
+    parent, child : int
+        Numbers of the variables that the edge joins, before it is reversed.
+
+    Examples
+    --------
+    >>> from skbn.graph import Move
+    >>> Move("reverse", 0, 1).inverse
+    Move(kind='reverse', parent=1, child=0)
+    """
 
     kind: str
     parent: int

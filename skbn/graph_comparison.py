@@ -16,12 +16,21 @@ Edge = tuple[Hashable, Hashable]
 class Agreement(NamedTuple):
     """How well the edges of a learned graph agree with those of a reference.
 
-    Attributes
+    Parameters
     ----------
     n_right : int
         Edges of the learned graph that the reference has.
     n_learned, n_reference : int
         Edges of either graph.
+
+    Examples
+    --------
+    >>> from skbn import compare_graphs
+    >>> agreement = compare_graphs([("a", "b"), ("b", "c")], [("a", "b")]).directed
+    >>> agreement
+    Agreement(n_right=1, n_learned=2, n_reference=1)
+    >>> agreement.precision, agreement.recall
+    (0.5, 1.0)
     """
 
     n_right: int
@@ -48,7 +57,7 @@ class Agreement(NamedTuple):
 class GraphComparison:
     """The result of `compare_graphs`.
 
-    Attributes
+    Parameters
     ----------
     labels : list
         Names of the variables.
@@ -64,6 +73,17 @@ class GraphComparison:
         or none in both. Equivalent graphs agree wholly.
     shd, cpdag_shd : int
         Structural Hamming distances of the graphs and of their essential graphs.
+
+    Examples
+    --------
+    >>> from skbn import compare_graphs
+    >>> comparison = compare_graphs([("b", "a"), ("b", "c")], [("a", "b"), ("b", "c")])
+    >>> comparison.kept, comparison.reversed
+    ([('b', 'c')], [('b', 'a')])
+    >>> comparison.shd, comparison.cpdag_shd
+    (1, 0)
+    >>> comparison.to_dict()["f1"]
+    [0.5, 1.0, 1.0]
     """
 
     labels: list[Hashable]
@@ -78,7 +98,14 @@ class GraphComparison:
     cpdag_shd: int
 
     def to_dict(self) -> dict[str, list]:
-        """Columns of a table with one row per view of the graphs, for ``pandas.DataFrame``."""
+        """Make the columns of a table, such as ``pandas.DataFrame``, with a row for each view.
+
+        Returns
+        -------
+        dict of str to list
+            "edges" names the views, directed, skeleton and cpdag; the others are the figures of
+            the `Agreement` of each: precision, recall, f1, n_right, n_learned, n_reference.
+        """
         views = {"directed": self.directed, "skeleton": self.skeleton, "cpdag": self.cpdag}
         return {
             "edges": list(views),

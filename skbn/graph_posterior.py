@@ -23,7 +23,24 @@ _MAX_ONE_BY_ONE = 2**22
 
 
 class ParentSetPosterior(NamedTuple):
-    """A set of parents of a variable, by name, and its posterior probability."""
+    """A set of parents of a variable, by name, and its posterior probability.
+
+    Parameters
+    ----------
+    parents : tuple of hashable
+        Names of the parents, in column order; empty for a variable without parents.
+    probability : float
+        Sum of the posterior probabilities of all graphs in which the variable has just these.
+
+    Examples
+    --------
+    >>> from skbn import edge_posteriors
+    >>> posterior = edge_posteriors([[0, 0], [1, 1]] * 5)
+    >>> for found in posterior.parent_sets("x1"):
+    ...     print(found.parents, round(found.probability, 3))
+    () 0.501
+    ('x0',) 0.499
+    """
 
     parents: tuple[Hashable, ...]
     probability: float
@@ -54,7 +71,7 @@ class GraphState(NamedTuple):
 class EdgePosteriors:
     """What a table says of every edge, averaged over all graphs.
 
-    Attributes
+    Parameters
     ----------
     labels : list
         Names of the variables, in column order.
@@ -65,14 +82,32 @@ class EdgePosteriors:
     prior : {"graphs", "orders"}
         As given.
     log_sum : float
-        ln of the sum over all graphs of exp(score + log prior), the prior not normalised. Under
-        ``prior="orders"`` every graph counts once for each order that agrees with it.
+        The logarithm of the sum over all graphs of exp(score + log prior), the prior not
+        normalised. Under ``prior="orders"`` every graph counts once for each order that agrees
+        with it.
     log_marginal_likelihood : float
-        ln p(data) with the prior normalised over the graphs that meet the constraints:
-        `log_sum` minus the same sum with all scores 0. With a score that is a log marginal
-        likelihood (BDeu, BDJ, K2) values for different equivalent sample sizes, constraints
-        or priors compare as models do; with others it is the logarithm of a weighted mean of
-        exp(score).
+        The log marginal likelihood ln p(data), in nats, with the prior normalised over the graphs
+        that meet the constraints: `log_sum` minus the same sum with all scores 0. With a score
+        that is a log marginal likelihood (BDeu, BDJ, K2) values for different equivalent sample
+        sizes, constraints or priors compare as models do; with others it is the logarithm of a
+        weighted mean of exp(score).
+    _state : GraphState or None, default=None
+        The sums that the methods need; None in what `without_sums` gives.
+
+    See Also
+    --------
+    edge_posteriors : Makes it from a table.
+    EdgePosteriorDisplay : Draws it.
+
+    Examples
+    --------
+    >>> from skbn import edge_posteriors
+    >>> posterior = edge_posteriors([["a", 0]] * 6 + [["b", 1]] * 2)
+    >>> posterior.edges.round(2)
+    array([[0.  , 0.49],
+           [0.49, 0.  ]])
+    >>> float(posterior.to_frame("adjacent").loc["x0", "x1"].round(2))
+    0.99
     """
 
     labels: list[Hashable]
@@ -99,11 +134,24 @@ class EdgePosteriors:
         return self.edges + self.edges.T
 
     def to_frame(self, what: str = "edges"):
-        """A matrix as a pandas DataFrame with the names as index and columns.
+        """Make a pandas DataFrame of a matrix, with the names as index and columns.
 
         Parameters
         ----------
         what : {"edges", "adjacent", "ancestors"}, default="edges"
+            Which of the matrices.
+
+        Returns
+        -------
+        pandas.DataFrame of shape (n_variables, n_variables)
+            Probabilities, the row's column of the table being the parent (or the ancestor).
+
+        Raises
+        ------
+        ValueError
+            For another name of a matrix, and for the ancestors under ``prior="orders"``.
+        ImportError
+            Without pandas.
         """
         if what not in ("edges", "adjacent", "ancestors"):
             raise ValueError(
@@ -122,7 +170,7 @@ class EdgePosteriors:
         return pd.DataFrame(matrix, index=index, columns=index)
 
     def parent_sets(self, x: Hashable, n: int = 10) -> list[ParentSetPosterior]:
-        """The most probable sets of parents of column `x`, the most probable first.
+        """List the most probable sets of parents of column `x`, the most probable first.
 
         Parameters
         ----------
@@ -130,6 +178,16 @@ class EdgePosteriors:
             Name of the column.
         n : int, default=10
             How many; fewer are returned if fewer have a probability above 0.
+
+        Returns
+        -------
+        list of ParentSetPosterior
+            Pairs (parents, probability); of equally probable sets the smaller one first.
+
+        Raises
+        ------
+        ValueError
+            For an unknown column, and for posteriors that were stored without sums.
         """
         state = self._needed()
         check_scalar(n, "n", Integral, min_val=1)
@@ -159,11 +217,15 @@ class EdgePosteriors:
         Returns
         -------
         float
+            The posterior probability of the graphs all of whose families satisfy it.
 
         Raises
         ------
         ValueError
-            If more than 4 million families would have to be looked at.
+            If more than 4 million families would have to be looked at, and for posteriors that
+            were stored without sums.
+        MemoryError
+            If another sum over all graphs would not fit into memory; before it starts.
 
         Examples
         --------
@@ -206,6 +268,13 @@ class EdgePosteriors:
         -------
         ndarray of shape (n_variables,) or (n_variables, n_variables)
             For `x` with every column, or for all pairs, symmetric; 0 for a column with itself.
+
+        Raises
+        ------
+        ValueError
+            For an unknown column, and for posteriors that were stored without sums.
+        MemoryError
+            If another sum over all graphs would not fit into memory; before it starts.
         """
         n = len(self.labels)
         if x is not None:
@@ -225,12 +294,14 @@ class EdgePosteriors:
         Parameters
         ----------
         n_samples : int, default=1
+            How many graphs.
         random_state : int, RandomState instance or None, default=None
+            Decides which graphs are drawn.
 
         Returns
         -------
         list of list of (parent, child) names
-            Edges in column order of the parent, then of the child.
+            One list per graph, its edges in column order of the parent, then of the child.
         """
         graphs = []
         for parents in self.sample_parents(n_samples, random_state):
@@ -241,7 +312,20 @@ class EdgePosteriors:
     def sample_parents(
         self, n_samples: int = 1, random_state=None
     ) -> list[list[tuple[int, ...]]]:
-        """The same as `sample`, as the positions of the parents of each column."""
+        """Draw graphs as `sample` does, as the positions of the parents of each column.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many graphs.
+        random_state : int, RandomState instance or None, default=None
+            Decides which graphs are drawn.
+
+        Returns
+        -------
+        list of list of tuple of int
+            For each graph and each column, in column order, where its parents are among `labels`.
+        """
         state = self._needed()
         check_scalar(n_samples, "n_samples", Integral, min_val=1)
         rng = check_random_state(random_state)
@@ -254,7 +338,14 @@ class EdgePosteriors:
         ]
 
     def without_sums(self) -> "EdgePosteriors":
-        """The same without what it needs for anything but its attributes: a few numbers."""
+        """Copy what its attributes hold, and leave out what the methods need.
+
+        Returns
+        -------
+        EdgePosteriors
+            A few numbers, to be kept or pickled. `parent_sets`, `probability`, `markov_blanket`
+            and `sample` raise a ValueError.
+        """
         return replace(self, _state=None)
 
     def _joined(self, first: int, second: int) -> float:

@@ -43,8 +43,9 @@ class ESSSearchCV(Persistent, BaseSearchCV):
     Parameters
     ----------
     estimator : BayesNetStructureEstimator, BayesNetClassifier or Pipeline that ends in one
+        Cloned for every fit, where the values of the grid replace its `ess`.
     ess : sequence of float
-        The grid.
+        The grid, in rows, each above zero.
     scoring : str, callable or None, default=None
         A scorer; None takes the estimator's own score: the mean log-probability of a row (minus
         the log-loss, in nats), or the accuracy of a classifier.
@@ -92,6 +93,8 @@ class ESSSearchCV(Persistent, BaseSearchCV):
         The value of the grid where it is highest.
     n_splits_, scorer_, refit_time_, multimetric_
         As in `GridSearchCV`.
+    feature_names_in_ : ndarray of str
+        Names of the columns of X, where `best_estimator_` has them.
 
     Notes
     -----
@@ -165,14 +168,29 @@ class ESSSearchCV(Persistent, BaseSearchCV):
         Parameters
         ----------
         X : array-like or data frame of shape (n_samples, n_features)
+            What the estimator takes: categories, or whatever a pipeline makes categories of.
         y : array-like of shape (n_samples,), default=None
+            The target; a classifier needs one.
         **params : dict
             Passed to `fit` of the estimator, to the scorer and to the splitter, as by
             `GridSearchCV`: ``sample_weight``, for instance, or ``groups``.
 
         Returns
         -------
-        self
+        ESSSearchCV
+            This search, fitted.
+
+        Raises
+        ------
+        TypeError
+            If the estimator is not, or does not end in, one of this package.
+        ValueError
+            For a grid that is none, and if every fit of the grid failed.
+
+        Warns
+        -----
+        FitFailedWarning
+            If some fits failed; their scores are `error_score`.
         """
         grid = self._check_grid()
         _final(self.estimator)  # refuses what does not end in an estimator of this package

@@ -50,7 +50,7 @@ class BayesianNetwork(Persistent):
     Attributes
     ----------
     labels, categories, tables : tuple
-        As given.
+        The parameters, as tuples.
     parent_indices : tuple of tuple of int
         Indices of the parents of each variable, increasing.
 
@@ -116,17 +116,25 @@ class BayesianNetwork(Persistent):
         labels: Sequence[Hashable],
         categories: Sequence[np.ndarray],
     ) -> "BayesianNetwork":
-        """A given graph with the parameters of Equation 3, fitted to `data`.
+        """Fit the parameters of Equation 3 (Steck 2008) for a given graph.
 
         Parameters
         ----------
         data : CategoricalData
+            Codes of the rows and their weights.
         parents : sequence of (sequence of int)
             Indices of the parents of each variable, in any order.
         ess : float
-            Equivalent sample size of the parameters' prior, above zero.
+            Equivalent sample size of the parameters' prior, in rows, above zero.
         labels : sequence of hashable
+            Names of the variables, all different.
         categories : sequence of ndarray
+            Names of the states of each variable, in the order of their codes.
+
+        Returns
+        -------
+        BayesianNetwork
+            Holds the parameters, none of the rows.
         """
         return cls(labels, categories, fit_tables(data, parents, ess))
 
@@ -158,25 +166,60 @@ class BayesianNetwork(Persistent):
         return matrix
 
     def cpdag(self) -> np.ndarray:
-        """The essential graph, boolean (n_variables, n_variables), row -> column.
+        """Find the essential graph: what all equivalent graphs have in common.
 
-        Edges that hold in both directions have one direction in some equivalent graphs and the
-        other in the rest; the data cannot tell them apart.
+        Returns
+        -------
+        ndarray of shape (n_variables, n_variables), bool
+            Row -> column. Edges that hold in both directions have one direction in some equivalent
+            graphs and the other in the rest; the data cannot tell them apart.
         """
         return cpdag_of(self.adjacency)
 
     def parents(self, x: Hashable) -> list[Hashable]:
-        """Labels of the parents of column `x`, in column order."""
+        """List the parents of a column.
+
+        Parameters
+        ----------
+        x : hashable
+            Label of the column.
+
+        Returns
+        -------
+        list of hashable
+            Labels, in column order.
+        """
         return [self.labels[parent] for parent in self.parent_indices[self._place(x)]]
 
     def children(self, x: Hashable) -> list[Hashable]:
-        """Labels of the children of column `x`, in column order."""
+        """List the children of a column.
+
+        Parameters
+        ----------
+        x : hashable
+            Label of the column.
+
+        Returns
+        -------
+        list of hashable
+            Labels, in column order.
+        """
         return [self.labels[child] for child in self._children[self._place(x)]]
 
     def markov_blanket(self, x: Hashable) -> list[Hashable]:
-        """Labels of the parents, children and children's other parents of `x`, in column order.
+        """List the parents, the children and the children's other parents of a column.
 
-        Given these, `x` is independent of every other column.
+        Given these, the column is independent of every other.
+
+        Parameters
+        ----------
+        x : hashable
+            Label of the column.
+
+        Returns
+        -------
+        list of hashable
+            Labels, in column order.
         """
         place = self._place(x)
         blanket = {*self.parent_indices[place], *self._children[place]}
@@ -185,7 +228,18 @@ class BayesianNetwork(Persistent):
         return [self.labels[other] for other in sorted(blanket - {place})]
 
     def cpt(self, x: Hashable) -> CPT:
-        """The conditional probability table of column `x` given its parents, by name."""
+        """Look up the conditional probability table of a column given its parents, by name.
+
+        Parameters
+        ----------
+        x : hashable
+            Label of the column.
+
+        Returns
+        -------
+        CPT
+            Prints as a table; ``to_frame()`` makes a data frame of it.
+        """
         place = self._place(x)
         table = self.tables[place]
         names = [
@@ -202,11 +256,14 @@ class BayesianNetwork(Persistent):
         )
 
     def d_separated(self, x: Any, y: Any, given: Any = ()) -> bool:
-        """Whether the graph says that `x` and `y` are independent given `given`.
+        """Tell whether the graph says that `x` and `y` are independent given `given`.
 
         Parameters
         ----------
-        x, y, given : column or collection of columns
+        x, y : column or collection of columns
+            The columns in question, one or more on either side.
+        given : column or collection of columns, default=()
+            The columns that are known.
 
         Returns
         -------
@@ -222,7 +279,7 @@ class BayesianNetwork(Persistent):
         return are_separated(self, x, y, given)
 
     def log_prob(self, rows: Any) -> float | np.ndarray:
-        """ln of the probability of what is known, everything else summed out.
+        """Compute the log-probability of what is known, everything else summed out.
 
         Parameters
         ----------
@@ -255,11 +312,12 @@ class BayesianNetwork(Persistent):
         return ask_log_prob(self, rows)
 
     def posterior(self, columns: Any, evidence: Any = None) -> Posterior:
-        """P(columns | evidence), exact.
+        """Compute P(columns | evidence), exactly.
 
         Parameters
         ----------
-        columns : column, or sequence of columns for their joint distribution
+        columns : column or sequence of columns
+            What is asked for; of several columns the joint distribution.
         evidence : dict, data frame or array-like of shape (n_rows, n_variables), optional
             What is known, as in `log_prob`. Every row of a table is evidence of its own; cells of
             `columns` are then not read.
@@ -294,7 +352,7 @@ class BayesianNetwork(Persistent):
         return ask_posterior(self, columns, evidence)
 
     def most_probable(self, evidence: Any = None) -> Any:
-        """The most probable completion of what is known, exact: all gaps of a row at once.
+        """Find the most probable completion of what is known, exactly: all gaps of a row at once.
 
         Parameters
         ----------
@@ -334,9 +392,12 @@ class BayesianNetwork(Persistent):
 
         Parameters
         ----------
-        n_samples : int
+        n_samples : int, default=1
+            How many rows.
         evidence : dict from column to state, optional
+            What is known; every row has these states.
         random_state : int, RandomState instance or None, default=None
+            Decides which rows are drawn.
 
         Returns
         -------
@@ -347,7 +408,10 @@ class BayesianNetwork(Persistent):
         Raises
         ------
         ValueError
-            As for `posterior`.
+            For unknown columns and states, for evidence of probability 0, and where a table of
+            more than 2**25 entries would be needed.
+        TypeError
+            For a table as evidence.
 
         Examples
         --------
@@ -362,7 +426,7 @@ class BayesianNetwork(Persistent):
         return ask_sample(self, n_samples, evidence, random_state)
 
     def to_bif(self, path_or_file: Any = None, *, default_rows: bool = False) -> str:
-        """The network in the BIF format, which bnlearn, pgmpy, pyAgrum and others read.
+        """Write the network in the BIF format, which bnlearn, pgmpy, pyAgrum and others read.
 
         Parameters
         ----------
@@ -377,6 +441,7 @@ class BayesianNetwork(Persistent):
         Returns
         -------
         str
+            The text, whether it was written to a file or not.
 
         Raises
         ------
@@ -428,7 +493,7 @@ class BayesianNetwork(Persistent):
         return network_html(repr(self), self._repr_svg_())
 
     def to_networkx(self) -> "networkx.DiGraph":
-        """The graph for networkx, with states and probabilities as data of nodes and edges.
+        """Make a graph for networkx, with states and probabilities as data of nodes and edges.
 
         Returns
         -------
@@ -445,7 +510,12 @@ class BayesianNetwork(Persistent):
         return networkx_graph(self.labels, self.categories, self.tables)
 
     def to_dot(self) -> str:
-        """The graph as text for Graphviz.
+        """Write the graph as text for Graphviz.
+
+        Returns
+        -------
+        str
+            A digraph in the DOT language: the names of the columns and the edges.
 
         Examples
         --------
@@ -465,11 +535,12 @@ class BayesianNetwork(Persistent):
     def log_prob_codes(
         self, codes: np.ndarray, missing: np.ndarray | None = None
     ) -> np.ndarray:
-        """ln p of what rows have.
+        """Compute ln p of what rows have.
 
         Parameters
         ----------
         codes : ndarray of shape (n_variables, n_rows), unsigned integers
+            The place of each cell's state in `categories`.
         missing : ndarray of shape (n_variables, n_rows), bool, optional
             Cells to be summed out; their codes are not read.
 
@@ -494,13 +565,14 @@ class BayesianNetwork(Persistent):
     def conditional_codes(
         self, codes: np.ndarray, variable: int, missing: np.ndarray | None = None
     ) -> np.ndarray:
-        """P(`variable` | what else each row has).
+        """Compute P(`variable` | what else each row has).
 
         Parameters
         ----------
         codes : ndarray of shape (n_variables, n_rows), unsigned integers
-            Row `variable` is not read.
+            The place of each cell's state in `categories`. Row `variable` is not read.
         variable : int
+            Index of the variable asked for.
         missing : ndarray of shape (n_variables, n_rows), bool, optional
             Cells that the row does not have; their codes are not read.
 
@@ -527,13 +599,14 @@ class BayesianNetwork(Persistent):
         return result
 
     def marginal_log_prob_codes(self, codes: np.ndarray, variable: int) -> np.ndarray:
-        """ln p of the columns other than `variable`, which is summed out.
+        """Compute ln p of the columns other than `variable`, which is summed out.
 
         Parameters
         ----------
         codes : ndarray of shape (n_variables, n_rows), unsigned integers
-            Row `variable` is not read.
+            The place of each cell's state in `categories`. Row `variable` is not read.
         variable : int
+            Index of the variable that is summed out.
 
         Returns
         -------
@@ -558,7 +631,9 @@ class BayesianNetwork(Persistent):
         Parameters
         ----------
         n_samples : int
+            How many rows.
         rng : numpy.random.Generator or numpy.random.RandomState
+            Where the random numbers come from, one per cell.
 
         Returns
         -------

@@ -30,6 +30,7 @@ class NetworkDisplay:
     labels : sequence
         Names of the nodes.
     edges : sequence of (parent, child) names
+        What to draw between them.
     target : label, default=None
         A node to colour, with its Markov blanket in a lighter tone.
     edge_width : mapping, square array, data frame, BootstrapEdges or EdgePosteriors, default=None
@@ -45,7 +46,9 @@ class NetworkDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Where the network is.
     figure_ : matplotlib Figure
+        The figure of `ax_`.
     picture_ : GraphPicture
         Positions, curves and looks, in points.
 
@@ -116,18 +119,35 @@ class NetworkDisplay:
         Parameters
         ----------
         estimator : BayesNetStructureEstimator, BayesNetClassifier, or a search or pipeline of one
-        X, y : the table that was fitted, default=None
-            Needed for log Bayes factors only.
+            Fitted.
+        X : array-like or data frame of shape (n_samples, n_features), default=None
+            The table that was fitted; needed for log Bayes factors only.
+        y : array-like of shape (n_samples,), default=None
+            The target that was fitted, if there was one; needed for log Bayes factors only.
         edge_width : {"log_bayes_factor", "restarts"} or weights, default=None
             "log_bayes_factor": of each edge by `edge_report`, at the estimator's equivalent sample
             size; "restarts": the share of the runs of the search that ended with the edge. Else
             weights as of the class.
         target : label, default=None
-            None takes y, if the network was fitted with one.
+            The node to colour; None takes y, if the network was fitted with one.
         reference : graph, default=None
             Compare with this graph, in any of the forms that `compare_graphs` takes.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        NetworkDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        NotFittedError
+            For an estimator that is not fitted.
+        ValueError
+            For weights that are none, a target that is no node, and log Bayes factors without X.
+        ImportError
+            Without matplotlib.
         """
         estimator = fitted_within(estimator)
         check_is_fitted(estimator, "network_")
@@ -161,8 +181,12 @@ class NetworkDisplay:
         graph : graph
             (parent, child) pairs of names, an adjacency matrix (row -> column), a networkx graph, a
             fitted estimator or its network.
-        edge_width, width_name, target
-            As of the class.
+        edge_width : mapping, array, data frame, BootstrapEdges or EdgePosteriors, default=None
+            The weight of each edge, as of the class; None draws all alike.
+        width_name : str, default="weight"
+            What the weights are, for the legend.
+        target : label, default=None
+            A node to colour, with its Markov blanket in a lighter tone.
         reference : graph, default=None
             Draw the edges of both, and which of them are in both, reversed, only in the graph, or
             only in the reference.
@@ -170,6 +194,18 @@ class NetworkDisplay:
             Names of the nodes; None takes those that the graphs know.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        NetworkDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ValueError, TypeError
+            For what is no acyclic graph, for weights that are none and a target that is no node.
+        ImportError
+            Without matplotlib.
         """
         if labels is None:
             known = [*labels_of(graph), *([] if reference is None else labels_of(reference))]
@@ -193,6 +229,19 @@ class NetworkDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        NetworkDisplay
+            This display, with what was drawn as attributes.
+
+        Raises
+        ------
+        ValueError
+            For an edge or a target between names that are no nodes, and for weights that are none.
+        ImportError
+            Without matplotlib.
         """
         self.picture_ = self._picture()
         width, height = (length + 2 * _MARGIN for length in self.picture_.layout.size)

@@ -16,7 +16,7 @@ _OFF = 1e-6
 
 
 def from_networkx(graph: "networkx.DiGraph") -> BayesianNetwork:
-    """The network that `BayesianNetwork.to_networkx` made a graph of.
+    """Make a network again of the graph that `BayesianNetwork.to_networkx` made of one.
 
     Nodes may have been renamed since. A graph without probabilities is no network yet; functions
     and estimators take it as it is, for example as ``init``.

@@ -21,24 +21,43 @@ _SMALLEST_NORMAL = np.finfo(np.float64).tiny
 
 @dataclass(frozen=True, eq=False)
 class ConditionalTable:
-    """ln p(child | parents), kept for the observed parent configurations only.
+    """Table of ln p(child | parents), kept for the observed parent configurations only.
 
     Every other configuration has the prior mean 1/r. Memory grows with what was observed,
     never with the number q of configurations.
 
-    Attributes
+    Parameters
     ----------
     child : int
         Index of the variable.
     parents : tuple of int
         Indices of its parents, increasing.
     cardinality : int
-        r, the number of states of the child.
+        Number r of states of the child.
     parent_cardinalities : tuple of int
+        Numbers of states of the parents.
     configurations : ndarray of shape (n_observed, n_parents), unsigned integers
         Codes of the observed parent configurations, in lexicographic order; read-only.
     log_probabilities : ndarray of shape (n_observed, r), float64
         In nats, one row per observed configuration; read-only.
+
+    See Also
+    --------
+    skbn.cpt.CPT : The same by name, to read.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn.parameters import ConditionalTable
+    >>> table = ConditionalTable(
+    ...     child=1, parents=(0,), cardinality=2, parent_cardinalities=(3,),
+    ...     configurations=np.array([[0], [2]]),
+    ...     log_probabilities=np.log([[0.75, 0.25], [0.1, 0.9]]),
+    ... )
+    >>> table.dense().round(2)
+    array([[0.75, 0.25],
+           [0.5 , 0.5 ],
+           [0.1 , 0.9 ]])
     """
 
     child: int
@@ -73,15 +92,16 @@ class ConditionalTable:
 
     @property
     def n_configurations(self) -> int:
-        """q, the number of parent configurations, seen or not, as an exact integer."""
+        """Number q of parent configurations, seen or not, as an exact integer."""
         return math.prod(self.parent_cardinalities)
 
     def log_prob(self, codes: np.ndarray) -> np.ndarray:
-        """ln p(child | parents) of the states in each row.
+        """Look up ln p(child | parents) of the states in each row.
 
         Parameters
         ----------
         codes : ndarray of shape (n_variables, n_rows), unsigned integers
+            The rows of the child and of its parents are read.
 
         Returns
         -------
@@ -94,7 +114,7 @@ class ConditionalTable:
         return self._rows.ravel().take(cells)
 
     def log_prob_each(self, codes: np.ndarray, variable: int) -> np.ndarray:
-        """ln p(child | parents) with `variable`, the child or a parent, set to each of its states.
+        """Look up ln p(child | parents) for each state of `variable`, the child or a parent.
 
         Parameters
         ----------
@@ -124,7 +144,7 @@ class ConditionalTable:
         return self._rows.reshape(-1)
 
     def cells(self, codes: np.ndarray, free: Collection[int]) -> np.ndarray:
-        """Where `log_values` has ln p(child | parents), with some members set to all their states.
+        """Find where `log_values` has ln p(child | parents), for all states of some members.
 
         Parameters
         ----------
@@ -158,28 +178,30 @@ class ConditionalTable:
         return np.broadcast_to(cells, full)
 
     def draw(self, codes: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-        """States of the child given the parents' codes, by inversion of `uniforms` in [0, 1).
+        """Draw states of the child given the parents' codes, by inversion of `uniforms`.
 
         Parameters
         ----------
         codes : ndarray of shape (n_variables, n_rows), unsigned integers
             Only the parents' rows are read.
         uniforms : ndarray of shape (n_rows,)
+            Random numbers in [0, 1), one per row.
 
         Returns
         -------
         ndarray of shape (n_rows,), intp
+            Codes of the child's states.
         """
         ladder = np.exp(self.log_prob_each(codes, self.child)).cumsum(axis=1)
         # Divided by the last rung, so that rounding never lets a last state of probability 0 in.
         return (uniforms[:, None] * ladder[:, -1:] >= ladder[:, :-1]).sum(axis=1)
 
     def dense(self, max_entries: int = _LARGEST_DENSE) -> np.ndarray:
-        """Probabilities of every parent configuration, seen or not.
+        """List the probabilities of every parent configuration, seen or not.
 
         Parameters
         ----------
-        max_entries : int
+        max_entries : int, default=2**24
             Largest number of entries to allocate.
 
         Returns

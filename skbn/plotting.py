@@ -14,20 +14,24 @@ class ESSCurveDisplay:
     Parameters
     ----------
     ess : ndarray of shape (n_values,)
-        The grid.
+        The grid, in rows, ascending.
     mean, deviation : ndarray of shape (n_values,)
-        Mean over the folds, and standard deviation.
+        Mean over the folds, and standard deviation, in the unit of `quantity`.
     marks : dict of float
         Equivalent sample sizes to mark, by what chose them.
-    quantity : str
+    quantity : str, default="test log-loss (nats per row)"
         What `mean` is, for the axis.
 
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Where the curve is.
     figure_ : matplotlib Figure
+        The figure of `ax_`.
     line_ : matplotlib Line2D
+        The means.
     marks_ : list of matplotlib Line2D
+        A vertical line for each of `marks`.
 
     Examples
     --------
@@ -64,8 +68,23 @@ class ESSCurveDisplay:
         Parameters
         ----------
         search : ESSSearchCV
+            Fitted. Without `scoring`, an estimator of the joint distribution is drawn by its
+            log-loss; else the test scores themselves are.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ESSCurveDisplay
+            The display, drawn: the best value of the grid, that of Eq. 18 and the joint optimum
+            are marked.
+
+        Raises
+        ------
+        NotFittedError
+            For a search that is not fitted.
+        ImportError
+            Without matplotlib.
         """
         check_is_fitted(search, "cv_results_")
         results = search.cv_results_
@@ -91,7 +110,23 @@ class ESSCurveDisplay:
         ).plot(ax=ax)
 
     def plot(self, *, ax=None) -> "ESSCurveDisplay":
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ESSCurveDisplay
+            This display, with what was drawn as attributes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        """
         self.figure_, self.ax_ = _axes(ax)
         (self.line_,) = self.ax_.plot(
             self.ess, self.mean, "o-", color="C0", markersize=4, label="mean over folds"
@@ -122,16 +157,19 @@ class ESSPathDisplay:
 
     Parameters
     ----------
-    ess : ndarray of shape (n_values,)
-    n_edges : ndarray of shape (n_values,)
-    scores : ndarray of shape (n_values,)
+    ess : array-like of shape (n_values,)
+        The grid, in rows, ascending.
+    n_edges : array-like of shape (n_values,)
+        Number of edges of the best graph for each value.
+    scores : array-like of shape (n_values,)
         Of the best graphs, in nats.
     map_interval : (float, float)
         Where the graph of highest marginal likelihood stays the best.
     map_ess : float
+        The value of the grid with the highest score.
     n_variables : int
         For the number of edges of the complete graph.
-    sums : ndarray of shape (n_values,), default=None
+    sums : array-like of shape (n_values,), default=None
         Log marginal likelihoods summed over all graphs, in nats.
 
     Attributes
@@ -141,6 +179,19 @@ class ESSPathDisplay:
     score_ax_ : matplotlib Axes
         Of the marginal likelihood.
     figure_ : matplotlib Figure
+        The figure of both.
+
+    Examples
+    --------
+    >>> import matplotlib
+    >>> matplotlib.use("Agg")
+    >>> import numpy as np
+    >>> from skbn import ESSPathDisplay, ess_path
+    >>> X = np.random.default_rng(0).integers(2, size=(90, 4))
+    >>> X[:70, 1] = X[:70, 0]
+    >>> display = ESSPathDisplay.from_path(ess_path(X, [1, 10, 100]))
+    >>> display.score_ax_.get_ylabel()
+    'log marginal likelihood (nats)'
     """
 
     def __init__(
@@ -167,9 +218,20 @@ class ESSPathDisplay:
 
         Parameters
         ----------
-        path : result of `ess_path`
+        path : ESSPath
+            The result of `ess_path`, with ``all_graphs=True`` or without.
         ax : matplotlib Axes, default=None
             Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ESSPathDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
         """
         return cls(
             path.ess, path.n_edges, path.scores, path.map_interval, path.map_ess,
@@ -177,7 +239,23 @@ class ESSPathDisplay:
         ).plot(ax=ax)
 
     def plot(self, *, ax=None) -> "ESSPathDisplay":
-        """Draw on `ax`, or on a new figure."""
+        """Draw on `ax`, or on a new figure.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
+
+        Returns
+        -------
+        ESSPathDisplay
+            This display, with what was drawn as attributes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
+        """
         self.figure_, self.ax_ = _axes(ax)
         n_complete = self.n_variables * (self.n_variables - 1) // 2
         low, high = self.map_interval

@@ -23,7 +23,7 @@ _MOST_EVIDENCE = 6
 class Posterior:
     """P(columns | evidence), by the names of the states.
 
-    Attributes
+    Parameters
     ----------
     columns : tuple of hashable
         The columns asked for.
@@ -79,7 +79,7 @@ class Posterior:
         return float(found) if np.ndim(found) == 0 else found
 
     def to_frame(self) -> "pandas.DataFrame":
-        """The probabilities as a data frame: states of the last column across, the rest down.
+        """Make a data frame: states of the last column across, the rest down.
 
         Returns
         -------

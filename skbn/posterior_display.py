@@ -25,9 +25,13 @@ class EdgePosteriorDisplay:
     Attributes
     ----------
     ax_ : matplotlib Axes
+        Where the matrix is.
     figure_ : matplotlib Figure
+        The figure of `ax_`.
     image_ : matplotlib AxesImage
+        The cells.
     colorbar_ : matplotlib Colorbar or None
+        The scale beside them, if there is one.
     texts_ : list of matplotlib Text
         The numbers in the cells, if any.
 
@@ -50,12 +54,43 @@ class EdgePosteriorDisplay:
 
     @classmethod
     def from_posterior(cls, posterior: EdgePosteriors, **options) -> "EdgePosteriorDisplay":
-        """Draw the result of `edge_posteriors`; `options` are those of `plot`."""
+        """Draw the result of `edge_posteriors`.
+
+        Parameters
+        ----------
+        posterior : EdgePosteriors
+            Its `edges` are drawn, under its `labels`.
+        **options : dict
+            Passed to `plot`: ``ax``, ``cmap``, ``numbers``, ``colorbar``.
+
+        Returns
+        -------
+        EdgePosteriorDisplay
+            The display, drawn.
+        """
         return cls(posterior.edges, posterior.labels).plot(**options)
 
     @classmethod
     def from_estimator(cls, estimator, **options) -> "EdgePosteriorDisplay":
-        """Draw the posterior of a fitted `BayesNetAverager`; `options` are those of `plot`."""
+        """Draw the posterior of a fitted `BayesNetAverager`.
+
+        Parameters
+        ----------
+        estimator : BayesNetAverager
+            Fitted; its `edge_posterior_` is drawn.
+        **options : dict
+            Passed to `plot`: ``ax``, ``cmap``, ``numbers``, ``colorbar``.
+
+        Returns
+        -------
+        EdgePosteriorDisplay
+            The display, drawn.
+
+        Raises
+        ------
+        NotFittedError
+            For an estimator that is not fitted.
+        """
         check_is_fitted(estimator, "edge_posterior_")
         return cls.from_posterior(estimator.edge_posterior_, **options)
 
@@ -67,15 +102,23 @@ class EdgePosteriorDisplay:
         Parameters
         ----------
         ax : matplotlib Axes, default=None
+            Where to draw; None makes a new figure.
         cmap : str or matplotlib Colormap, default="Blues"
             For probabilities from 0 to 1.
         numbers : "auto" or bool, default="auto"
             Write the probabilities into the cells; "auto" does for up to 12 variables.
         colorbar : bool, default=True
+            Draw the scale of the colours beside the matrix.
 
         Returns
         -------
-        self
+        EdgePosteriorDisplay
+            This display, with what was drawn as attributes.
+
+        Raises
+        ------
+        ImportError
+            Without matplotlib.
         """
         self.figure_, self.ax_ = _axes(ax)
         n = len(self.labels)

@@ -31,7 +31,24 @@ from skbn.starts import empty_start, full_start, random_start, tree_start
 
 @runtime_checkable
 class Search(Protocol):
-    """What a search is: from one graph to a better one."""
+    """What a search is: from one graph to a better one.
+
+    An object of a class with this method, and with scikit-learn's `get_params` and `set_params`
+    if its parameters are to be tuned, is accepted as ``search`` wherever a name is.
+
+    Examples
+    --------
+    A search that is content with where it starts:
+
+    >>> from skbn import BayesNetStructureEstimator
+    >>> from skbn.climbing import SearchResult
+    >>> class NoSearch:
+    ...     def search(self, scores, start, constraints, rng, max_iter=None):
+    ...         score = scores.total(start.all_parents())
+    ...         return SearchResult(start.all_parents(), score, score)
+    >>> BayesNetStructureEstimator(search=NoSearch(), init="tree").fit([[0, 0], [1, 1]] * 9).edges_
+    [('x0', 'x1')]
+    """
 
     def search(
         self,
@@ -41,7 +58,27 @@ class Search(Protocol):
         rng: np.random.Generator,
         max_iter: int | None,
     ) -> SearchResult:
-        """The best graph found from `start`; every graph on the way keeps the constraints."""
+        """Search from one graph.
+
+        Parameters
+        ----------
+        scores : LocalScores
+            What to maximise: the local scores of a table, log graph prior included.
+        start : DAG
+            The graph that the search starts from, which keeps the constraints.
+        constraints : Constraints
+            Required and permitted edges, and the largest number of parents; every graph on the way
+            keeps them.
+        rng : numpy.random.Generator
+            The source of everything random, so that a seed decides the result.
+        max_iter : int or None
+            Largest number of steps, whatever a step of the search is; None for no limit.
+
+        Returns
+        -------
+        SearchResult
+            The best graph found: its parents, its score in nats and how it was reached.
+        """
 
 
 class GreedySearch(BaseEstimator):
@@ -49,9 +86,38 @@ class GreedySearch(BaseEstimator):
 
     Moves within 1e-9 of the score of the best are ties, of which one is drawn at random.
     ``max_iter`` limits the moves.
+
+    Examples
+    --------
+    >>> from skbn import BayesNetStructureEstimator, GreedySearch
+    >>> X = [["a", 0]] * 6 + [["b", 1]] * 2
+    >>> bn = BayesNetStructureEstimator(search=GreedySearch(), init=[("x1", "x0")]).fit(X)
+    >>> bn.history_, round(bn.structure_score_, 3)  # no move is better than none
+    ([], -7.836)
     """
 
     def search(self, scores, start, constraints, rng, max_iter=None):
+        """Climb greedily from one graph.
+
+        Parameters
+        ----------
+        scores : LocalScores
+            What to maximise: the local scores of a table, log graph prior included.
+        start : DAG
+            The graph that the climb starts from.
+        constraints : Constraints
+            Required and permitted edges, and the largest number of parents; every graph on the way
+            keeps them.
+        rng : numpy.random.Generator
+            Draws one of the moves that tie.
+        max_iter : int or None, default=None
+            Largest number of moves; None for no limit.
+
+        Returns
+        -------
+        SearchResult
+            The graph that no move improves, or that of the last move, with the moves made.
+        """
         return climb_greedily(scores, start, constraints, rng, max_iter)
 
 
@@ -59,9 +125,38 @@ class FirstAscentSearch(BaseEstimator):
     """Look at the valid moves in random order and make the first that improves the score.
 
     ``max_iter`` limits the moves.
+
+    Examples
+    --------
+    >>> from skbn import BayesNetStructureEstimator, FirstAscentSearch
+    >>> X = [["a", 0]] * 6 + [["b", 1]] * 2
+    >>> bn = BayesNetStructureEstimator(search=FirstAscentSearch(), random_state=0).fit(X)
+    >>> [step.kind for step in bn.history_], round(bn.structure_score_, 3)
+    (['add'], -7.836)
     """
 
     def search(self, scores, start, constraints, rng, max_iter=None):
+        """Climb from one graph by the first move that improves.
+
+        Parameters
+        ----------
+        scores : LocalScores
+            What to maximise: the local scores of a table, log graph prior included.
+        start : DAG
+            The graph that the climb starts from.
+        constraints : Constraints
+            Required and permitted edges, and the largest number of parents; every graph on the way
+            keeps them.
+        rng : numpy.random.Generator
+            Puts the moves in order.
+        max_iter : int or None, default=None
+            Largest number of moves; None for no limit.
+
+        Returns
+        -------
+        SearchResult
+            The graph that no move improves, or that of the last move, with the moves made.
+        """
         return climb_first_ascent(scores, start, constraints, rng, max_iter)
 
 
@@ -76,6 +171,16 @@ class TabuSearch(BaseEstimator):
         How many of the last moves may not be undone, unless that leads to the best graph so far.
     patience : int, default=10
         The search ends after this many moves without a new best graph.
+
+    Examples
+    --------
+    >>> from skbn import BayesNetStructureEstimator, TabuSearch
+    >>> X = [["a", 0]] * 6 + [["b", 1]] * 2
+    >>> bn = BayesNetStructureEstimator(search=TabuSearch(tabu_length=2), random_state=0)
+    >>> round(bn.fit(X).structure_score_, 3)
+    -7.836
+    >>> bn.set_params(search__patience=50).search  # as GridSearchCV would
+    TabuSearch(patience=50, tabu_length=2)
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -88,6 +193,28 @@ class TabuSearch(BaseEstimator):
         self.patience = patience
 
     def search(self, scores, start, constraints, rng, max_iter=None):
+        """Climb from one graph, downhill too where nothing leads up.
+
+        Parameters
+        ----------
+        scores : LocalScores
+            What to maximise: the local scores of a table, log graph prior included.
+        start : DAG
+            The graph that the climb starts from.
+        constraints : Constraints
+            Required and permitted edges, and the largest number of parents; every graph on the way
+            keeps them.
+        rng : numpy.random.Generator
+            Draws one of the moves that tie.
+        max_iter : int or None, default=None
+            Largest number of moves; None for no limit.
+
+        Returns
+        -------
+        SearchResult
+            The best graph met, which need not be that of the last move, with the moves that led
+            to it.
+        """
         self._validate_params()
         return climb_with_tabu(
             scores, start, constraints, rng, max_iter, self.tabu_length, self.patience
@@ -105,9 +232,39 @@ class OrderSearch(BaseEstimator):
     ----------
     B. Andrews et al. Fast Scalable and Accurate Discovery of DAGs Using the Best Order Score
     Search and Grow-Shrink Trees. NeurIPS 2023.
+
+    Examples
+    --------
+    >>> from skbn import BayesNetStructureEstimator, OrderSearch
+    >>> X = [["a", 0]] * 6 + [["b", 1]] * 2
+    >>> bn = BayesNetStructureEstimator(search=OrderSearch(), random_state=0).fit(X)
+    >>> bn.n_iter_, round(bn.structure_score_, 3)  # one sweep, which changed nothing
+    (1, -7.836)
     """
 
     def search(self, scores, start, constraints, rng, max_iter=None):
+        """Search orders, from one in which the edges of a graph point forward.
+
+        Parameters
+        ----------
+        scores : LocalScores
+            What to maximise: the local scores of a table, log graph prior included.
+        start : DAG
+            Decides nothing but the first order.
+        constraints : Constraints
+            Required and permitted edges, and the largest number of parents; every graph on the way
+            keeps them.
+        rng : numpy.random.Generator
+            Draws the first order, the order of the variables in a sweep, and one of the places
+            that tie.
+        max_iter : int or None, default=None
+            Largest number of sweeps over all variables; None for no limit.
+
+        Returns
+        -------
+        SearchResult
+            The graph of the last order, with the number of sweeps in place of moves.
+        """
         return search_orders(scores, start, constraints, rng, max_iter)
 
 
@@ -136,6 +293,14 @@ class ExactSearch(BaseEstimator):
     ----------
     T. Silander, P. Myllymaki. A Simple Approach for Finding the Globally Optimal Bayesian Network
     Structure. UAI 2006.
+
+    Examples
+    --------
+    >>> from skbn import BayesNetStructureEstimator, ExactSearch
+    >>> X = [["a", 0]] * 6 + [["b", 1]] * 2
+    >>> bn = BayesNetStructureEstimator(search=ExactSearch(max_memory=10**8)).fit(X)
+    >>> len(bn.edges_), round(bn.structure_score_, 3)
+    (1, -7.836)
     """
 
     _parameter_constraints: ClassVar[dict] = {
@@ -151,13 +316,59 @@ class ExactSearch(BaseEstimator):
         self.verbose = verbose
 
     def search(self, scores, start, constraints, rng, max_iter=None, progress=None):
+        """Find the best graph of all.
+
+        Parameters
+        ----------
+        scores : LocalScores
+            What to maximise: the local scores of a table, log graph prior included.
+        start : DAG
+            Read for `start_score` only.
+        constraints : Constraints
+            Required and permitted edges, and the largest number of parents.
+        rng : numpy.random.Generator
+            Not used: nothing is random.
+        max_iter : int or None, default=None
+            Not used, since there are no moves.
+        progress : callable, default=None
+            Called with the fraction that is done, from 0 to 1.
+
+        Returns
+        -------
+        SearchResult
+            The best graph, of those that tie one with the fewest edges.
+
+        Raises
+        ------
+        MemoryError
+            If the search would take more than `max_memory`; before it starts.
+        """
         (result,) = self.search_grid([scores], constraints, progress)
         return replace(result, start_score=scores.total(start.all_parents()))
 
     def search_grid(self, scores, constraints, progress=None):
-        """One result for each of `scores`, which differ in nothing but their ess.
+        """Find the best graph for several equivalent sample sizes at once.
 
         All sets of variables are counted once for the whole grid. There is no start.
+
+        Parameters
+        ----------
+        scores : sequence of LocalScores
+            Of one table; they differ in nothing but their ess.
+        constraints : Constraints
+            Required and permitted edges, and the largest number of parents.
+        progress : callable, default=None
+            Called with the fraction that is done, from 0 to 1.
+
+        Returns
+        -------
+        list of SearchResult
+            The best graph for each of `scores`.
+
+        Raises
+        ------
+        MemoryError
+            If the search would take more than `max_memory`; before it starts.
         """
         self._validate_params()
         told = [_Progress()] if self.verbose else []

@@ -40,9 +40,19 @@ def full_start(constraints: Constraints) -> DAG:
 
 
 def full_graph(order: Iterable[Hashable]) -> list[tuple[Hashable, Hashable]]:
-    """Edges of the complete graph in which each name is a child of all names before it.
+    """List the edges of the graph in which each name is a child of all names before it.
 
     For ``init=`` where the order of the full graph should not be that of the columns.
+
+    Parameters
+    ----------
+    order : iterable of hashable
+        Column names, parents before their children.
+
+    Returns
+    -------
+    list of (parent, child) names
+        All n (n - 1) / 2 edges among n names.
 
     Examples
     --------

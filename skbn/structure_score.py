@@ -19,20 +19,29 @@ def structure_score(
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_variables)
+        Categories, without missing cells. The columns of an array are called "x0", "x1", ...
     graph : graph
         (parent, child) pairs of column names, an adjacency matrix (row -> column), a networkx
-        graph or a fitted estimator. The columns of an array are called "x0", "x1", ...
+        graph, or a fitted estimator or network.
     score_type : str or score object, default="bdeu"
         A name, as in `BayesNetStructureEstimator`, or an object of your own.
     ess : float, default=1.0
-        Equivalent sample size, for the scores that use one.
+        Equivalent sample size, in rows, for the scores that use one.
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
+        How often each row counts; rows of weight zero are dropped, levels included.
 
     Returns
     -------
     float
+        The sum of the local scores of all variables, in nats; without a graph prior.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no table of categories or no acyclic graph over its columns, for an `ess` that
+        is not above zero, and for fractional weights under a score that needs whole counts.
 
     Examples
     --------

@@ -1,6 +1,7 @@
 """One column: what is read, what is refused, and what the messages say."""
 
 import datetime
+import re
 from decimal import Decimal
 from fractions import Fraction
 
@@ -13,6 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skbn.columns import apply_column, learn_column, positions_among
+
+
+def named(value):
+    """A name for a test that is the same in every process."""
+    return re.sub(" at 0x[0-9a-f]+", "", repr(value))
 
 
 def check(values, expected_levels, dtype=None, levels="auto"):
@@ -260,7 +266,7 @@ def test_declared_levels_that_are_none():
     pa.chunked_array([["a", None, None]]),
     pa.chunked_array([[1, None, None]]),
     pa.chunked_array([pa.array(["a", None, None]).dictionary_encode()]),
-], ids=repr)
+], ids=named)
 def test_missing_values_are_refused(values):
     message = refusal(values)
     # A polars Categorical is read as text.
@@ -283,7 +289,7 @@ def test_missing_values_are_refused(values):
     pl.Series([None], dtype=pl.String), pl.Series([None], dtype=pl.Categorical),
     pa.chunked_array([[None]]), pd.Series([None], dtype=pd.ArrowDtype(pa.null())),
     pd.Series([None], dtype="category"),
-], ids=repr)
+], ids=named)
 def test_a_column_that_is_all_missing(values):
     assert "has 1 missing value(s)" in refusal(values)
 
@@ -291,7 +297,7 @@ def test_a_column_that_is_all_missing(values):
 @pytest.mark.parametrize("values", [
     pd.Series(["a", None]), pd.Series([1.0, None]), pd.Series([True, None], dtype=object),
     pd.Series([2, None], dtype="Int64"), pd.Series(["a", None], dtype="category"),
-], ids=repr)
+], ids=named)
 def test_the_cure_for_missing_values_works(values):
     X = {"c": values}
     cured = eval(refusal(values).split("with ")[-1].rstrip("."), {"X": X})
@@ -335,7 +341,7 @@ def test_real_values_are_refused():
     ([[1], [2, 3]], "['list']"),
     ([{}, {}], "['dict']"),
     ([np.arange(2), np.arange(3)], "['ndarray']"),
-], ids=repr)
+], ids=named)
 def test_scikit_learn_judges_object_columns(values, names):
     column = np.fromiter(values, dtype=object, count=len(values))
     assert refusal(column, TypeError) == (
@@ -388,7 +394,7 @@ def test_objects_that_scikit_learn_accepts():
     (pa.chunked_array([[Decimal("1.5")]]), "decimal128"),
     (pa.chunked_array([[b"a"]]), "binary"),
     (pa.chunked_array([[datetime.timedelta(1)]]), "duration[us]"),
-], ids=repr)
+], ids=named)
 def test_dtypes_that_cannot_be_levels(values, name):
     message = refusal(values, TypeError)
     assert message.startswith(f"Column 'c' has dtype {name}")
