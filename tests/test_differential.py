@@ -82,6 +82,7 @@ FAMILIES = [
 ][::7]
 
 
+@pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("seed", range(2))
 def test_local_scores_of_pgmpy(make_table, seed):
     theirs = pytest.importorskip("pgmpy.structure_score")
