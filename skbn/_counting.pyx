@@ -61,14 +61,14 @@ cdef int64_t refine(
     start = <int32_t*>calloc(n_labels + 1, sizeof(int32_t))
     order = <int32_t*>malloc(n_rows * sizeof(int32_t))
     table = <int32_t*>malloc(cardinality * sizeof(int32_t))
-    stamp = <int32_t*>malloc(cardinality * sizeof(int32_t))
+    # Not written to where no state occurs: there may be far more states than rows.
+    stamp = <int32_t*>calloc(cardinality, sizeof(int32_t))
     if start == NULL or order == NULL or table == NULL or stamp == NULL:
         free(start)
         free(order)
         free(table)
         free(stamp)
         return -1
-    memset(stamp, 0xFF, cardinality * sizeof(int32_t))
     for i in range(n_rows):
         start[labels[i] + 1] += 1
     for k in range(n_labels):
@@ -80,8 +80,8 @@ cdef int64_t refine(
     for i in range(n_rows):
         k = order[i]
         cell = <int64_t>column[k]
-        if stamp[cell] != labels[k]:
-            stamp[cell] = labels[k]
+        if stamp[cell] != labels[k] + 1:
+            stamp[cell] = labels[k] + 1
             table[cell] = <int32_t>n_new
             n_new += 1
         # The class of row k is read above for the last time: each row is met once.

@@ -16,8 +16,10 @@ from skbn.marginal_likelihood import posterior_of
 from skbn.mixture import NetworkMixture
 from skbn.network import BayesianNetwork
 from skbn.parameters import fit_table
+from skbn.persistence import Persistent
 from skbn.reading import check_weights
 from skbn.templates import common_type
+from skbn.undoing import undone_on_failure
 
 # What the estimator of one graph takes as well, with the same meaning.
 _SHARED = (
@@ -26,7 +28,7 @@ _SHARED = (
 )
 
 
-class BayesNetAverager(BaseEstimator):
+class BayesNetAverager(Persistent, BaseEstimator):
     """Predict with many Bayesian networks, drawn from the exact posterior over all graphs.
 
     Where several graphs explain a table about as well, one of them alone is too sure of itself.
@@ -153,6 +155,7 @@ class BayesNetAverager(BaseEstimator):
         self.n_jobs = n_jobs
         self.random_state = random_state
 
+    @undone_on_failure
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Sum over all graphs, draw some of them, and fit their parameters.

@@ -87,7 +87,8 @@ class EdgeBayesFactor:
         large = log_ess > self.log_series_from
         values[large] = self._large(log_ess[large])
         small = log_ess < self.log_small_to
-        values[small], noise[small] = self._small(log_ess[small])
+        if small.any():
+            values[small], noise[small] = self._small(log_ess[small])
         summed = np.flatnonzero(~(large | small))
         per_block = max(1, _BLOCK // max(len(margin.counts) for margin in self.table.margins))
         for start in range(0, len(summed), per_block):

@@ -109,7 +109,8 @@ class EssSigns:
                 continue
             # How far the parabola through the three points goes below the middle one.
             curvature = rise_before + rise_after
-            depth = (rise_after - rise_before) ** 2 / (8 * curvature) if curvature else 0.0
+            slope = rise_after - rise_before
+            depth = slope * (slope / (8 * curvature)) if curvature else 0.0
             if depth < 0.5 * abs(value):
                 continue
             extremum = minimize_scalar(

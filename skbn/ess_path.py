@@ -195,7 +195,7 @@ def ess_path(
         {name: known[name] for name in parameters}, parameters, caller_name="ess_path"
     )
     grid = _read_grid(ess_values)
-    search = _read_search(search, init, n_restarts, n_jobs)
+    search = _read_search(search, init, n_restarts, max_iter, n_jobs)
     score = as_score(score_type)
     reading = read_table(X, None, sample_weight, categories)
     data, labels = reading.data, reading.labels
@@ -280,13 +280,17 @@ def _read_grid(ess_values) -> list[float]:
     return np.unique(values).tolist()
 
 
-def _read_search(search: "str | Search", init, n_restarts: int, n_jobs: int | None) -> Search:
+def _read_search(
+    search: "str | Search", init, n_restarts: int, max_iter: int | None, n_jobs: int | None
+) -> Search:
     search = ExactSearch(n_jobs=n_jobs) if search == "exact" else as_search(search)
     if isinstance(search, ExactSearch):
-        for name, value, default in (("init", init, "empty"), ("n_restarts", n_restarts, 0)):
+        for name, value, default in (
+            ("init", init, "empty"), ("n_restarts", n_restarts, 0), ("max_iter", max_iter, None)
+        ):
             if not isinstance(value, type(default)) or value != default:
                 raise ValueError(
-                    f"An exact search has no starts and no restarts: leave {name} at "
+                    f"An exact search has no starts, no restarts and no moves: leave {name} at "
                     f"{default!r}, got {value!r}, or choose another search."
                 )
     return search

@@ -19,11 +19,13 @@ from skbn.encoding import Table, apply_categories_with_gaps, open_table
 from skbn.graph_prior import read_graph_prior
 from skbn.learning import Learning
 from skbn.network import BayesianNetwork
+from skbn.persistence import Persistent
 from skbn.progress import FitProgress
 from skbn.reading import Reading, append_variable, check_weights, open_target, read_table
 from skbn.scores import SCORES, as_score
 from skbn.search import SEARCHES, ExactSearch, as_search, draw_seeds
 from skbn.templates import ColumnTemplate, TableTemplate, common_type
+from skbn.undoing import undone_on_failure
 
 
 class HistoryStep(NamedTuple):
@@ -54,7 +56,7 @@ class HistoryStep(NamedTuple):
     score: float
 
 
-class BayesNetStructureEstimator(CallbackSupportMixin, BaseEstimator):
+class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator):
     """Learn the structure and the parameters of a Bayesian network from a table of categories.
 
     Parameters
@@ -236,6 +238,7 @@ class BayesNetStructureEstimator(CallbackSupportMixin, BaseEstimator):
         self.random_state = random_state
         self.verbose = verbose
 
+    @undone_on_failure
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Learn a network from a table.

@@ -87,6 +87,7 @@ class LocalScores:
         self.ess = float(ess)
         self.log_prior = log_prior
         self.n_evaluations = 0
+        self._is_stopped = False
         self._cardinalities = data.cardinalities.tolist()
         distinct, self._cardinality_class = np.unique(data.cardinalities, return_inverse=True)
         self._distinct_cardinalities = distinct.tolist()
@@ -95,6 +96,10 @@ class LocalScores:
         self._shapes = _Memory(memory // 4)
         self._rows = _Memory(memory // 2)
         self._families = _Memory(memory // 4)
+
+    def stop(self) -> None:
+        """Refuse to count more families, so that runs in other threads end."""
+        self._is_stopped = True
 
     def local(self, child: int, parents: Iterable[int]) -> float:
         """The local score of `child` given `parents`, in nats."""
@@ -141,6 +146,8 @@ class LocalScores:
 
         `child` among the changes stands for no change.
         """
+        if self._is_stopped:
+            raise RuntimeError("The search was stopped.")
         self.n_evaluations += len(changes)
         native = self.data.has_whole_weights and getattr(self.score, "tabulated", False)
         families = [] if native and self.log_prior is None else [

@@ -25,12 +25,14 @@ from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.local_scores import LocalScores
 from skbn.marginal_likelihood import log_marginal_likelihoods
+from skbn.persistence import Persistent
+from skbn.undoing import undone_on_failure
 
 # The ways of choosing beside the grid: attribute prefix, and the estimator's `ess` for it.
 _POLICIES = {"analytic": "analytic", "map": "marginal_likelihood"}
 
 
-class ESSSearchCV(BaseSearchCV):
+class ESSSearchCV(Persistent, BaseSearchCV):
     """Compare equivalent sample sizes by cross-validation, beside two that need none.
 
     Every value of the grid is fitted on every training part and judged on the test part. The same
@@ -158,6 +160,7 @@ class ESSSearchCV(BaseSearchCV):
         self.verbose = verbose
         self.all_graphs = all_graphs
 
+    @undone_on_failure
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, **params):
         """Judge the grid and the two other choices on every fold, and refit the one chosen.
@@ -193,6 +196,8 @@ class ESSSearchCV(BaseSearchCV):
         _final(self.estimator)  # refuses what does not end in an estimator of this package
         scorer, _ = self._get_scorers()
         X, y = indexable(X, y)
+        if not isinstance(self.estimator, Pipeline):
+            open_table(X)  # refuses what is no table before rows of it are taken
         routed = self._get_routed_params_for_fit(_check_method_params(X, params=params))
         told = {"estimator": self, "X": X, "y": y, "metadata": params or None}
         context = self._init_callback_context(

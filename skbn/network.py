@@ -17,6 +17,7 @@ from skbn.graph_export import dot_text, networkx_graph
 from skbn.inference import Inference
 from skbn.network_svg import network_html, network_svg
 from skbn.parameters import ConditionalTable, fit_tables
+from skbn.persistence import Persistent
 from skbn.posterior import Posterior
 from skbn.questions import (
     are_separated,
@@ -34,7 +35,7 @@ _BLOCK = 2**15
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class BayesianNetwork:
+class BayesianNetwork(Persistent):
     """A discrete Bayesian network with its parameters; holds no training rows.
 
     Parameters

@@ -19,6 +19,9 @@ APPROXIMATE_FROM = 10**8
 # Regrets of counts below this are kept, once per number of states.
 _KEPT = 1024
 _STIRLING_FROM = 32.0
+# From here on floats are not whole because they count anything, and what cancels in the formulas
+# below is more than what is left.
+_COUNTABLE = 2.0**53
 # Standard deviations from the peak at which the integrand is taken. For a Gaussian the sum over a
 # grid of this step is the integral to 34 digits, and 9 on either side leave out 1e-18 of it.
 _STEP = 0.5
@@ -31,7 +34,7 @@ def log_regret(counts: np.ndarray, n_states: int) -> np.ndarray:
     Parameters
     ----------
     counts : ndarray of float or int
-        Whole counts n >= 0.
+        Whole counts n >= 0, below 2**53.
     n_states : int
         K >= 1, within the range of a float.
 
@@ -58,9 +61,18 @@ def _kept_regrets(n_states: int) -> np.ndarray:
 
 def _log_regret(n: np.ndarray, n_states: int) -> np.ndarray:
     """ln C(n, K) for floats n >= 1."""
+    _refuse_uncountable(float(n.max()))
     if n_states == 1:
         return np.zeros(len(n))
     return (_recurrence if n_states < _INTEGRAL_FROM else _integral)(n, n_states)
+
+
+def _refuse_uncountable(n: float) -> None:
+    if n >= _COUNTABLE:
+        raise ValueError(
+            f"The NML scores need whole counts below 2**53 (9e15), and sample_weight adds up to "
+            f"{n:g}. Divide the weights, or choose another score, such as 'bdeu' or 'bic'."
+        )
 
 
 def _recurrence(n: np.ndarray, n_states: int) -> np.ndarray:
@@ -136,12 +148,13 @@ def log_regret_of_any(n: float, n_states: int) -> float:
     Parameters
     ----------
     n : float
-        Whole, >= 0.
+        Whole, >= 0, below 2**53.
     n_states : int
         K >= 1; may exceed the largest float.
     """
     if n == 0:
         return 0.0
+    _refuse_uncountable(n)
     if n_states < APPROXIMATE_FROM:
         return float(_log_regret(np.array([n], dtype=np.float64), n_states)[0])
     return approximate_log_regret(n, n_states)

@@ -478,9 +478,13 @@ def run_search(
     followed = [None] * len(seeds) if progress is None else progress
     if len(seeds) == 1:
         return SearchRuns([run(followed[0], 0)])
-    runs = Parallel(n_jobs=n_jobs, prefer="threads")(
-        delayed(run)(followed[number], number) for number in range(len(seeds))
-    )
+    try:
+        runs = Parallel(n_jobs=n_jobs, prefer="threads")(
+            delayed(run)(followed[number], number) for number in range(len(seeds))
+        )
+    except BaseException:  # an interrupt, too: joblib does not wait for its threads
+        scores.stop()
+        raise
     return SearchRuns([result for result in runs if result is not None])
 
 

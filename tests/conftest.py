@@ -14,6 +14,12 @@ from scipy.special import gammaln
 
 from skbn.data import CategoricalData
 
+# Programs beside the tests, which import each other as such.
+collect_ignore = [
+    "faults.py", "fuzz.py", "fuzz_calls.py", "fuzz_checks.py", "fuzz_tables.py", "golden.py",
+    "interrupted.py", "limits.py",
+]
+
 settings.register_profile("skbn", deadline=None, derandomize=True)
 settings.load_profile("skbn")
 

@@ -15,7 +15,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import _NotAnArray
 
-from skbn.encoding import apply_categories, learn_categories, table_labels
+from skbn.encoding import (
+    apply_categories,
+    apply_categories_with_gaps,
+    learn_categories,
+    open_table,
+    table_labels,
+)
 
 SHARED = Path(os.environ.get("SKBN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 
@@ -311,3 +317,13 @@ def test_alarm_file():
                   text.astype(str), text.tolist()):
         codes, _ = learn_categories(table, list(X.columns))
         assert np.array_equal(codes, expected)
+
+
+def test_an_open_table_does_not_take_the_codes_of_one_list_of_levels_for_those_of_another():
+    table = open_table([["a", 1], ["b", 2]])
+    labels = ["x0", "x1"]
+    for levels in (["a", "b"], ["b", "a"], ["c", "b", "a"]):
+        categories = [np.array(levels, dtype=object), np.array([1, 2])]
+        codes, missing = apply_categories_with_gaps(table, labels, categories)
+        assert missing is None
+        assert codes.tolist() == [[levels.index("a"), levels.index("b")], [0, 1]]

@@ -447,6 +447,7 @@ def test_progress(n_jobs):
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_interrupt(n_jobs):
     script = textwrap.dedent(f"""
+        import signal
         import sys
         import numpy as np
         from skbn.data import CategoricalData
@@ -455,6 +456,8 @@ def test_interrupt(n_jobs):
         from skbn.scores import BDeu
         codes = np.random.default_rng(0).integers(0, 3, size=(23, 20000))
         scores = LocalScores(CategoricalData.from_codes(codes, [3] * 23), BDeu(), 1.0)
+        # Processes in the background of a shell ignore it.
+        signal.signal(signal.SIGINT, signal.default_int_handler)
         print("started", flush=True)
         try:
             exact_search(scores, n_jobs={n_jobs})

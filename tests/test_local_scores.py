@@ -507,3 +507,13 @@ def test_many_threads_get_the_same_answers(score, memory):
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(ask, range(8))) == 0
+
+
+def test_scores_that_are_stopped_answer_what_they_know_and_refuse_the_rest():
+    data = CategoricalData.from_codes(np.array([[0, 1, 1], [0, 1, 0]], dtype=np.uint8), [2, 2])
+    scores = LocalScores(data, SCORES["bdeu"], 1.0)
+    known = scores.local(0, ())
+    scores.stop()
+    assert scores.local(0, ()) == known
+    with pytest.raises(RuntimeError, match="stopped"):
+        scores.toggled(1, ())
