@@ -41,6 +41,7 @@ def read_table(
     categories: Any = "auto",
     missing: str = "error",
     y_missing: str | None = None,
+    y_label: Hashable = None,
 ) -> Reading:
     """Read a table, with y as its last variable if given.
 
@@ -56,6 +57,8 @@ def read_table(
         What missing cells are; see `skbn.columns.learn_column`.
     y_missing : {"error", "category"}, optional
         What those of y are, if not the same.
+    y_label : hashable, optional
+        What y is called, if not as `label_of_target` has it.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def read_table(
     if y is None:
         codes, levels = learn_categories(table, labels, categories, rows, missing)
     else:
-        label = label_of_target(y)
+        label = label_of_target(y) if y_label is None else y_label
         if label in labels:
             raise ValueError(
                 f"y joins the network as a variable called {label!r}, but a column of X has that "
