@@ -110,7 +110,7 @@ def learn_column(
             f"{_show(factor.levels[:_N_SHOWN])}, and levels must be countable. Cut it into bins "
             'with KBinsDiscretizer(encode="ordinal")'
             + (f" or, since {int(gone.sum())} cells are missing, with pandas.qcut(X[{label!r}], 4, "
-               "duplicates='drop')" if gone.any() else "")
+               "duplicates='drop').cat.rename_categories(str)" if gone.any() else "")
             + "; if its values really are levels, say so with a categorical dtype or categories=."
         )
     if not gone.any():
@@ -293,7 +293,7 @@ def _refuse_unknown(
 def _kinds_differ(values: np.ndarray, levels: np.ndarray) -> str:
     """A sentence if none of the values is of the type of any level, else nothing."""
     kinds = [
-        {_kind(value) for value in array.tolist() if not is_missing(value)}
+        {kind_of(value) for value in array.tolist() if not is_missing(value)}
         for array in (values, levels)
     ]
     if not all(kinds) or kinds[0] & kinds[1]:
@@ -302,7 +302,8 @@ def _kinds_differ(values: np.ndarray, levels: np.ndarray) -> str:
     return f" The types differ: {found} in the column, {known} in the levels."
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """What messages call the type of a value."""
     if isinstance(value, str):
         return "text"
     if isinstance(value, (bool, np.bool_)):
@@ -336,8 +337,8 @@ def _cure(factor: Factor, label: Any) -> tuple[str, str]:
         return "whole", f"{column}.astype('string').fillna('missing')"
     # As text every measurement would be a level.
     return "real", (
-        f"pandas.qcut({column}, 4, duplicates='drop').{fill}, since the others are "
-        f"{len(factor.levels)} distinct real values"
+        f"pandas.qcut({column}, 4, duplicates='drop').cat.rename_categories(str).{fill}, since the "
+        f"others are {len(factor.levels)} distinct real values"
     )
 
 

@@ -84,7 +84,7 @@ def read_table(
         if isinstance(categories, dict) and label in categories:
             entry = categories[label]
             categories = {name: given for name, given in categories.items() if name != label}
-        gaps, note = [], ""
+        gaps = []
         try:
             codes, levels = learn_categories(table, labels, categories, rows, missing)
         except MissingCellsError as error:
@@ -92,15 +92,16 @@ def read_table(
         try:
             y_codes, y_levels = learn_column(y, label, entry, rows, y_missing or missing)
         except MissingCellsError as error:
-            cure = error.gaps[0].cure.replace(f"X[{label!r}]", "y")
-            gaps.append(error.gaps[0]._replace(cure=cure))
+            gap = error.gaps[0]
             if y_missing == "error":
-                note = " A class must be known: rows without one are left out with y.notna()."
+                gaps.append(gap._replace(kind="class", cure="X[y.notna()] and y[y.notna()]"))
+            else:
+                gaps.append(gap._replace(cure=gap.cure.replace(f"X[{label!r}]", "y")))
         except (TypeError, ValueError):
             if not gaps:
                 raise
         if gaps:
-            raise MissingCellsError(gaps, note)
+            raise MissingCellsError(gaps)
         labels, levels = [*labels, label], [*levels, y_levels]
         codes = append_variable(codes, y_codes)
     data = CategoricalData.from_codes(codes, [len(states) for states in levels], weights)
