@@ -20,6 +20,8 @@ from skbn.values import (
 )
 
 _N_SHOWN = 6
+# Levels of a column that is not asked about for being a name of rows.
+_MOST_KEPT = 20
 _UNKNOWN, _MISSING = -1, -2
 _DECLARE = (
     "Every level must be declared at fit: give the whole table a categorical dtype before it is "
@@ -197,7 +199,10 @@ def apply_with_gaps(
     if unknown == "error" or differ:
         if cure is None:
             cure = _DECLARE if differ else f"{_DECLARE} {_LENIENT}"
-        _refuse_unknown(factor, codes == _UNKNOWN, levels, label, None, cure)
+        unknown = codes == _UNKNOWN
+        if not differ and _may_identify(factor, unknown, levels):
+            cure += f" If {label!r} identifies rows, drop it."
+        _refuse_unknown(factor, unknown, levels, label, None, cure)
     elif has_missing_level(levels):
         codes[codes == _UNKNOWN] = len(levels) - 1
     gaps = codes < 0
@@ -288,6 +293,14 @@ def _refuse_unknown(
             f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
             f"0). Its levels are {_show(levels)}.{differ} {cure}"
         )
+
+
+def _may_identify(factor: Factor, unknown: np.ndarray, levels: np.ndarray) -> bool:
+    """Whether most cells are unknown and most of those differ, in a column of many levels."""
+    n_unknown = int(unknown.sum())
+    if len(levels) <= _MOST_KEPT or 2 * n_unknown <= len(unknown):
+        return False
+    return 2 * len(np.unique(factor.codes[unknown])) > n_unknown
 
 
 def _kinds_differ(values: np.ndarray, levels: np.ndarray) -> str:

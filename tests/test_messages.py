@@ -189,6 +189,19 @@ def test_unknown_categories():
     )
 
 
+def test_columns_that_identify_rows_are_asked_about():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"id": [f"p{k}" for k in range(60)], "a": rng.integers(2, size=60)})
+    bn = BayesNetStructureEstimator(max_parents=1).fit(table[:40])
+    hint = "If 'id' identifies rows, drop it."
+    assert message(bn.score, table[40:]).endswith(hint)
+    assert message(bn.score, table[25:]).endswith(hint)
+    # A few new names are no reason, nor is one that came often, nor are numbers for text.
+    for other in (table[:41], table[40:].assign(id="new"), table[40:].assign(id=range(20))):
+        assert "drop it" not in message(bn.score, other)
+    assert "drop it" not in message(BayesNetStructureEstimator().fit(table[:9]).score, table[40:])
+
+
 def test_unknown_categories_of_another_type():
     said = refused_prediction(X.assign(b=X["b"].astype(str)))
     assert "The types differ: text in the column, numbers in the levels" in said
