@@ -86,8 +86,8 @@ class ESSPath:
         n, least, most = len(self.ess), int(self.n_edges.min()), int(self.n_edges.max())
         low, high = self.map_interval
         return (
-            f"ESSPath({n} ESS value{'s' * (n != 1)} from {self.ess[0]:.4g} to {self.ess[-1]:.4g}, "
-            f"best at {self.map_ess:.4g} (its graph from {low:.4g} to {high:.4g}), "
+            f"ESSPath({n} ESS value{'s' * (n != 1)} from {self.ess[0]:.6g} to {self.ess[-1]:.6g}, "
+            f"best at {self.map_ess:.6g} (its graph from {low:.6g} to {high:.6g}), "
             + (f"{most} edge{'s' * (most != 1)})" if least == most else f"{least} to {most} edges)")
         )
 

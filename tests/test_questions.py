@@ -362,3 +362,13 @@ def test_notebooks_show_answers_as_tables():
     html = Posterior(("b",), (states[:2],), {"a": "x<y"}, np.array([0.25, 0.75]))._repr_html_()
     assert "P(b | a=x&lt;y)" in html and "<td>0.2500</td><td>0.7500</td>" in html
     assert "<p>" not in html
+
+
+def test_a_state_that_is_written_like_a_level_of_another_type():
+    network = BayesNetStructureEstimator().fit([[1, "2"], [7, "3"], [1, "3"]]).network_
+    for evidence, came, state in (({"x0": "7"}, "text", "7, of type int"),
+                                  ({"x1": 2}, "numbers", "'2', of type str")):
+        with pytest.raises(ValueError, match=f"differ: {came} came, and the state is {state}"):
+            network.log_prob(evidence)
+    with pytest.raises(ValueError, match=r"Its states are 1, 7\.$"):
+        network.log_prob({"x0": 8})
