@@ -8,7 +8,7 @@ import numpy as np
 
 from skbn.counts import count_family
 from skbn.data import CategoricalData
-from skbn.given_graph import read_graph
+from skbn.given_graph import read_graph, refuse_steps
 from skbn.reading import read_table
 from skbn.scores import entropy_terms
 from skbn.special import float_of
@@ -79,7 +79,8 @@ def analytic_ess(X, graph, *, categories="auto", sample_weight=None) -> Analytic
     Raises
     ------
     ValueError, TypeError
-        For what is no table of categories or no acyclic graph over its columns.
+        For what is no table of categories or no acyclic graph over its columns, and for a
+        pipeline with steps before the last, which may make another table of this one.
 
     References
     ----------
@@ -93,6 +94,7 @@ def analytic_ess(X, graph, *, categories="auto", sample_weight=None) -> Analytic
     >>> estimate.d_eff, estimate.usable
     (2, True)
     """
+    refuse_steps(graph, "analytic_ess(pipe[:-1].transform(X), pipe[-1])")
     reading = read_table(X, None, sample_weight, categories)
     dag = read_graph(graph, reading.labels)
     return estimate_ess(reading.data, dag.all_parents())

@@ -3,12 +3,15 @@
 import gzip
 import io
 import os
+import re
 import zlib
 from pathlib import Path
 from typing import Any
 
 _GZIP = b"\x1f\x8b"
 _STEP = 2**20
+# Of text that stands where a path should: it has lines, or begins as such files do.
+_TEXT = re.compile(r"(?s).*\n|\s*network\b[^/]*\{")
 
 
 def read_text(path_or_file: Any, max_bytes: int) -> tuple[str, str]:
@@ -28,6 +31,11 @@ def read_text(path_or_file: Any, max_bytes: int) -> tuple[str, str]:
     """
     if isinstance(path_or_file, (str, os.PathLike)):
         source = str(path_or_file)
+        if _TEXT.match(source) and not os.path.exists(path_or_file):
+            raise ValueError(
+                "read_bif takes a path or a file; pass io.StringIO(text). This is text that begins "
+                f"with {source[:40]!r}."
+            )
         with open(path_or_file, "rb") as file:
             content = _read_bounded(file, source, max_bytes)
     elif hasattr(path_or_file, "read"):

@@ -83,7 +83,8 @@ def _spell_one(value: Any, what: str) -> str:
             return f"{kind.__name__}:{value!r}"
     raise TypeError(
         f"A BIF file holds text, numbers, True, False and None, but {what} include {value!r} of "
-        f"type {type(value).__name__}. Turn them into text first."
+        f"type {type(value).__name__}. Turn them into text first: the states of a column of pandas "
+        "with .cat.rename_categories(str), before the network is fitted."
     )
 
 

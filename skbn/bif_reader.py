@@ -45,7 +45,8 @@ def read_bif(path_or_file: Any, *, max_bytes: int = 2**27) -> BayesianNetwork:
         For what is no BIF file of a discrete network: cut off, contradicting itself,
         probabilities below 0 or with a sum off 1 by more than 0.01, parent configurations without
         probabilities, cycles. The message has the line and the reason. Also for files of more
-        than `max_bytes` or 10,000 variables.
+        than `max_bytes` or 10,000 variables, and for the text itself in place of a path: wrap it,
+        ``io.StringIO(text)``.
     OSError
         If the file cannot be opened.
 

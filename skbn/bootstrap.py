@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from joblib import Parallel, delayed
 from sklearn.base import clone
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.pipeline import Pipeline
+from sklearn.utils import _safe_indexing, check_random_state, check_scalar, indexable
+from sklearn.utils.validation import _num_samples
 
 from skbn.encoding import open_table
 from skbn.equivalence import cpdag_of
+from skbn.estimator import BayesNetStructureEstimator
 
 if TYPE_CHECKING:
     import pandas
@@ -109,10 +112,11 @@ def bootstrap_edges(
 
     Parameters
     ----------
-    estimator : BayesNetStructureEstimator or BayesNetClassifier
-        Cloned for each resample; it is not fitted itself.
+    estimator : BayesNetStructureEstimator, BayesNetClassifier or Pipeline that ends in one
+        Cloned for each resample; it is not fitted itself. The other steps of a pipeline are fitted
+        anew on the rows of each resample, and must make the same columns every time.
     X : array-like or data frame of shape (n_samples, n_features)
-        Categories, as `fit` of the estimator takes them.
+        As `fit` of the estimator takes it.
     y : array-like of shape (n_samples,), default=None
         The target, where the estimator is to be fitted with one; a variable of the graphs.
     n_resamples : int, default=100
@@ -130,7 +134,8 @@ def bootstrap_edges(
     Raises
     ------
     ValueError, TypeError
-        As `fit` of the estimator.
+        As `fit` of the estimator; for an estimator of another kind, a search among them; and for
+        a pipeline whose steps make other columns of other rows.
 
     See Also
     --------
@@ -157,23 +162,52 @@ def bootstrap_edges(
     """
     check_scalar(n_resamples, "n_resamples", Integral, min_val=1)
     rng = check_random_state(random_state)
-    levels = estimator._levels(X, y)
-    n_rows = open_table(X).shape[0]
+    final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
+    if not isinstance(final, BayesNetStructureEstimator):
+        raise TypeError(
+            "bootstrap_edges takes a BayesNetStructureEstimator, a BayesNetClassifier or a "
+            f"Pipeline that ends in one, got {type(estimator).__name__}"
+            + (f" that ends in {type(final).__name__}" if final is not estimator else "")
+            + ". Of a search pass best_estimator_."
+        )
+    if final is estimator or len(estimator) == 1:
+        before, levels, n_rows = None, final._levels(X, y), open_table(X).shape[0]
+    else:
+        X, y = indexable(X, y)
+        before, levels, n_rows = estimator[:-1], None, _num_samples(X)
     seeds = rng.randint(_LARGEST_SEED, size=(n_resamples, 2))
-    graphs = Parallel(n_jobs=n_jobs)(
-        delayed(_resample)(estimator, X, y, n_rows, levels, *pair) for pair in seeds.tolist()
+    found = Parallel(n_jobs=n_jobs)(
+        delayed(_resample)(before, final, X, y, n_rows, levels, *pair) for pair in seeds.tolist()
     )
-    directed, compelled = (np.mean(matrices, axis=0) for matrices in zip(*graphs, strict=True))
-    return BootstrapEdges(list(levels), int(n_resamples), directed, compelled)
+    labels, directed, compelled = zip(*found, strict=True)
+    other = next((names for names in labels if names != labels[0]), None)
+    if other is not None:
+        raise ValueError(
+            f"The steps before the last make columns {labels[0]} of one resample and {other} of "
+            "another, so that edges cannot be counted. Fix the columns, or pass the last step and "
+            "the table: bootstrap_edges(pipe[-1], pipe[:-1].fit_transform(X, y), y)."
+        )
+    return BootstrapEdges(
+        labels[0], int(n_resamples), np.mean(directed, axis=0), np.mean(compelled, axis=0)
+    )
 
 
 def _resample(
-    estimator: Any, X: Any, y: Any, n_rows: int, levels: dict, row_seed: int, search_seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+    before: Pipeline | None, estimator: Any, X: Any, y: Any, n_rows: int, levels: dict | None,
+    row_seed: int, search_seed: int,
+) -> tuple[list[Hashable], np.ndarray, np.ndarray]:
+    """Labels, the edges of the graph learned, and those of them that are compelled."""
     drawn = np.random.default_rng(row_seed).integers(n_rows, size=n_rows)
+    if before is not None:
+        # The steps see the rows that were drawn, as often as they were. The whole table then goes
+        # through them, for the levels that the rows left out have.
+        y_drawn = None if y is None else _safe_indexing(y, drawn)
+        X = clone(before).fit(_safe_indexing(X, drawn), y_drawn).transform(X)
+    if levels is None:
+        levels = estimator._levels(X, y)
     # Rows that are not drawn have weight zero.
     weights = np.bincount(drawn, minlength=n_rows).astype(np.float64)
     copy = clone(estimator).set_params(categories=levels, random_state=search_seed)
     adjacency = copy.fit(X, y, sample_weight=weights).adjacency_
     either_way = cpdag_of(adjacency)
-    return adjacency, either_way & ~either_way.T
+    return list(levels), adjacency, either_way & ~either_way.T

@@ -20,6 +20,8 @@ from skbn.values import (
 )
 
 _N_SHOWN = 6
+# Levels of a column that is not asked about for being a name of rows.
+_MOST_KEPT = 20
 _UNKNOWN, _MISSING = -1, -2
 _DECLARE = (
     "Every level must be declared at fit: give the whole table a categorical dtype before it is "
@@ -110,7 +112,7 @@ def learn_column(
             f"{_show(factor.levels[:_N_SHOWN])}, and levels must be countable. Cut it into bins "
             'with KBinsDiscretizer(encode="ordinal")'
             + (f" or, since {int(gone.sum())} cells are missing, with pandas.qcut(X[{label!r}], 4, "
-               "duplicates='drop')" if gone.any() else "")
+               "duplicates='drop').cat.rename_categories(str)" if gone.any() else "")
             + "; if its values really are levels, say so with a categorical dtype or categories=."
         )
     if not gone.any():
@@ -197,7 +199,10 @@ def apply_with_gaps(
     if unknown == "error" or differ:
         if cure is None:
             cure = _DECLARE if differ else f"{_DECLARE} {_LENIENT}"
-        _refuse_unknown(factor, codes == _UNKNOWN, levels, label, None, cure)
+        unknown = codes == _UNKNOWN
+        if not differ and _may_identify(factor, unknown, levels):
+            cure += f" If {label!r} identifies rows, drop it."
+        _refuse_unknown(factor, unknown, levels, label, None, cure)
     elif has_missing_level(levels):
         codes[codes == _UNKNOWN] = len(levels) - 1
     gaps = codes < 0
@@ -290,10 +295,18 @@ def _refuse_unknown(
         )
 
 
+def _may_identify(factor: Factor, unknown: np.ndarray, levels: np.ndarray) -> bool:
+    """Whether most cells are unknown and most of those differ, in a column of many levels."""
+    n_unknown = int(unknown.sum())
+    if len(levels) <= _MOST_KEPT or 2 * n_unknown <= len(unknown):
+        return False
+    return 2 * len(np.unique(factor.codes[unknown])) > n_unknown
+
+
 def _kinds_differ(values: np.ndarray, levels: np.ndarray) -> str:
     """A sentence if none of the values is of the type of any level, else nothing."""
     kinds = [
-        {_kind(value) for value in array.tolist() if not is_missing(value)}
+        {kind_of(value) for value in array.tolist() if not is_missing(value)}
         for array in (values, levels)
     ]
     if not all(kinds) or kinds[0] & kinds[1]:
@@ -302,7 +315,8 @@ def _kinds_differ(values: np.ndarray, levels: np.ndarray) -> str:
     return f" The types differ: {found} in the column, {known} in the levels."
 
 
-def _kind(value: Any) -> str:
+def kind_of(value: Any) -> str:
+    """What messages call the type of a value."""
     if isinstance(value, str):
         return "text"
     if isinstance(value, (bool, np.bool_)):
@@ -336,8 +350,8 @@ def _cure(factor: Factor, label: Any) -> tuple[str, str]:
         return "whole", f"{column}.astype('string').fillna('missing')"
     # As text every measurement would be a level.
     return "real", (
-        f"pandas.qcut({column}, 4, duplicates='drop').{fill}, since the others are "
-        f"{len(factor.levels)} distinct real values"
+        f"pandas.qcut({column}, 4, duplicates='drop').cat.rename_categories(str).{fill}, since the "
+        f"others are {len(factor.levels)} distinct real values"
     )
 
 

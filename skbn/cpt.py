@@ -85,16 +85,16 @@ class CPT:
         header = header[: len(self.parents) + shown]
         more = ["…"] if shown < len(self.states) else []
         lines = [
-            f"<table><caption>{_escaped(f'P({self.variable}{given})')}</caption>",
-            _html_row([*header, *more], len(header) + 1),
+            f"<table><caption>{escaped(f'P({self.variable}{given})')}</caption>",
+            html_row([*header, *more], len(header) + 1),
         ]
         for names, row in zip(
             self.configurations[:_MOST_ROWS], self.probabilities, strict=False
         ):
             cells = [*map(str, names), *map(readable_probability, row[:shown]), *more]
-            lines.append(_html_row(cells, len(names)))
+            lines.append(html_row(cells, len(names)))
         lines.append("</table>")
-        lines += [f"<p>{_escaped(note)}</p>" for note in self._notes()]
+        lines += [f"<p>{escaped(note)}</p>" for note in self._notes()]
         return "".join(lines)
 
     def __str__(self) -> str:
@@ -136,15 +136,15 @@ def readable_probability(value: float) -> str:
     return f"{value:.4f}" if value >= 0.0001 or value == 0 else f"{value:.0e}"
 
 
-def _html_row(cells: Sequence[str], n_names: int) -> str:
+def html_row(cells: Sequence[str], n_names: int) -> str:
     """A row of a table whose first cells are names."""
     return "<tr>" + "".join(
-        f"<th>{_escaped(cell)}</th>" if place < n_names else f"<td>{_escaped(cell)}</td>"
+        f"<th>{escaped(cell)}</th>" if place < n_names else f"<td>{escaped(cell)}</td>"
         for place, cell in enumerate(cells)
     ) + "</tr>"
 
 
-def _escaped(text: str) -> str:
+def escaped(text: str) -> str:
     return html.escape(text).encode("utf-8", "replace").decode()
 
 

@@ -12,7 +12,7 @@ from skbn.bayes_factor import EdgeBayesFactor
 from skbn.contingency import Contingency
 from skbn.encoding import open_table
 from skbn.ess_changes import EssSigns
-from skbn.given_graph import fitted_within, read_graph
+from skbn.given_graph import fitted_within, read_graph, table_within, target_of
 from skbn.reading import label_of_target, read_table
 from skbn.special import float_of
 from skbn.uniformity import uniformity
@@ -61,11 +61,13 @@ def edge_report(
     ----------
     graph : graph
         (parent, child) pairs of column names, an adjacency matrix (row -> column), a networkx
-        graph, or a fitted estimator or network.
+        graph, or a fitted estimator or network; also a pipeline that ends in such an estimator,
+        or a search of one.
     X : array-like or data frame of shape (n_samples, n_variables)
-        Categories: the table that the graph was learned from, or another with its columns.
+        Categories: the table that the graph was learned from, or another with its columns. For a
+        pipeline, what its `fit` takes: it goes through the fitted steps before the last.
     y : array-like of shape (n_samples,), default=None
-        The target of an estimator that was fitted with one.
+        The target of an estimator that was fitted with one, whatever it is called.
     ess : float, default=None
         Equivalent sample size, in rows. None takes that of a fitted estimator; other graphs need
         one.
@@ -117,8 +119,9 @@ def edge_report(
     Raises
     ------
     ValueError, TypeError
-        For what is no table or no graph over its columns, and without `ess` where there is no
-        estimator to take it from.
+        For what is no table or no graph over its columns, without `ess` where there is no
+        estimator to take it from, without y where the graph has it, and for a pipeline whose
+        steps draw other rows or do not transform.
 
     See Also
     --------
@@ -145,10 +148,24 @@ def edge_report(
     >>> report["ess_low"].round(2), report["ess_high"]
     (array([10.4]), array([inf]))
     """
+    X = table_within(graph, X, "edge_report(pipe[-1], pipe[:-1].transform(X), y)")
     graph = fitted_within(graph)
     ess = _read_ess(ess, graph)
-    categories, missing = _read_categories(categories, graph, X, y)
-    reading = read_table(X, y, sample_weight, categories, missing)
+    table = open_table(X)
+    target = target_of(graph)
+    if y is None:
+        edges = [] if target is None else graph.edges_
+        if target not in table.names and any(target in edge for edge in edges):
+            raise ValueError(
+                f"The network was fitted with y, its variable {target!r}, and X has no such "
+                "column. Pass y."
+            )
+    elif target is None:
+        target = label_of_target(y)
+    categories, missing = _read_categories(
+        categories, graph, table.names if y is None else [*table.names, target]
+    )
+    reading = read_table(table, y, sample_weight, categories, missing, y_label=target)
     labels = reading.labels
     dag = read_graph(graph, labels)
     edges = [(a, b, True) for a, b in dag.edges]
@@ -215,7 +232,7 @@ def _read_ess(ess: Any, graph: Any) -> float:
     return float(ess)
 
 
-def _read_categories(categories: Any, graph: Any, X: Any, y: Any) -> tuple[Any, str]:
+def _read_categories(categories: Any, graph: Any, labels: list[Hashable]) -> tuple[Any, str]:
     """The levels of a fitted graph for those of its columns that the table has.
 
     Missing cells are a level where they are one of the graph's.
@@ -223,9 +240,6 @@ def _read_categories(categories: Any, graph: Any, X: Any, y: Any) -> tuple[Any, 
     network = getattr(graph, "network_", graph)
     if not (isinstance(categories, str) and categories == "auto" and hasattr(network, "labels")):
         return categories, "error"
-    labels = open_table(X).names
-    if y is not None:
-        labels = [*labels, label_of_target(y)]
     levels: dict[Hashable, np.ndarray] = dict(
         zip(network.labels, network.categories, strict=True)
     )

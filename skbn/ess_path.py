@@ -23,7 +23,7 @@ from skbn.search import ExactSearch, Search, as_search, draw_seeds
 _TIE = 1e-9
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ESSPath:
     """The best graph for each equivalent sample size (ESS) of a grid.
 
@@ -65,6 +65,8 @@ class ESSPath:
     >>> path = ess_path([["a", 0]] * 6 + [["b", 1]] * 2, [0.1, 10])
     >>> path.graphs
     [[('x0', 'x1')], [('x0', 'x1')]]
+    >>> path
+    ESSPath(2 ESS values from 0.1 to 10, best at 0.1 (its graph from 0.1 to 10), 1 edge)
     >>> path.map_ess in path.ess
     True
     """
@@ -79,6 +81,15 @@ class ESSPath:
     labels: list[Hashable]
     log_marginal_likelihoods: np.ndarray | None = None
     all_graphs_ess: float | None = None
+
+    def __repr__(self) -> str:
+        n, least, most = len(self.ess), int(self.n_edges.min()), int(self.n_edges.max())
+        low, high = self.map_interval
+        return (
+            f"ESSPath({n} ESS value{'s' * (n != 1)} from {self.ess[0]:.6g} to {self.ess[-1]:.6g}, "
+            f"best at {self.map_ess:.6g} (its graph from {low:.6g} to {high:.6g}), "
+            + (f"{most} edge{'s' * (most != 1)})" if least == most else f"{least} to {most} edges)")
+        )
 
 
 def ess_path(

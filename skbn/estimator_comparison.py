@@ -1,6 +1,6 @@
 """Several estimators on the same folds of a table."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from skbn.given_graph import fitted_within
 
 
 def compare_estimators(
-    estimators: Mapping[str, Any],
+    estimators: Mapping[str, Any] | Sequence[Any],
     X: Any,
     y: Any = None,
     *,
@@ -28,10 +28,11 @@ def compare_estimators(
 
     Parameters
     ----------
-    estimators : mapping of str to estimator
+    estimators : mapping of str to estimator, or list of estimators
         All classifiers, ours or others with `predict_proba`: their loss is that of the class given
         the columns. Or all estimators of the joint distribution, with `score`. Pipelines and
-        searches of such are taken too.
+        searches of such are taken too. Those of a list are called by their class, or as they are
+        written where several are of one class.
     X : array-like or data frame of shape (n_samples, n_features)
         The table, in whatever form all of the estimators take.
     y : array-like of shape (n_samples,), default=None
@@ -68,6 +69,8 @@ def compare_estimators(
     ValueError
         If there are no estimators, or classifiers stand beside others: their losses are of
         different things. Errors of `fit` and of scoring are raised as they come.
+    TypeError
+        For what is no mapping or list, and for a list of estimators that are written alike.
 
     Examples
     --------
@@ -83,6 +86,7 @@ def compare_estimators(
     >>> result["estimator"], result["n_edges"]
     (['greedy', 'no edges'], array([1., 0.]))
     """
+    estimators = _named(estimators)
     if not estimators:
         raise ValueError("estimators must name at least one estimator.")
     kinds = {name: is_classifier(estimator) for name, estimator in estimators.items()}
@@ -125,6 +129,22 @@ def compare_estimators(
         "n_edges": np.array([row[2] for row in rows]),
         "fit_seconds": np.array([row[3] for row in rows]),
     }
+
+
+def _named(estimators: Any) -> Mapping[str, Any]:
+    """Estimators by name; those of a list by the shortest way that tells them apart."""
+    if isinstance(estimators, Mapping):
+        return estimators
+    wanted = "Pass a dictionary of name -> estimator."
+    if not isinstance(estimators, (list, tuple)):
+        raise TypeError(
+            f"estimators must name each estimator, got {type(estimators).__name__}. {wanted}"
+        )
+    for name_of in (lambda one: type(one).__name__, lambda one: " ".join(repr(one).split())):
+        named = {name_of(one): one for one in estimators}
+        if len(named) == len(estimators):
+            return named
+    raise TypeError(f"Several estimators are written alike, and would have one name. {wanted}")
 
 
 def _class_log_probability(estimator: Any, X: Any, y: Any) -> float:

@@ -8,7 +8,7 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
-from skbn.columns import positions_among
+from skbn.columns import kind_of, positions_among
 from skbn.data import smallest_code_type
 from skbn.encoding import Table, apply_categories_with_gaps, open_frame, open_table
 from skbn.templates import ColumnTemplate, TableTemplate
@@ -139,10 +139,21 @@ def _read_row(
             more = len(levels) - _MOST_SHOWN
             raise ValueError(
                 f"Column {labels[place]!r} has no state {state!r}. Its states are {shown}"
-                + (f" and {more} more." if more > 0 else ".")
+                + (f" and {more} more." if more > 0 else ".") + _differs_in_type(state, levels)
             )
         codes[place], missing[place] = code, False
     return Evidence(codes, missing, None, places)
+
+
+def _differs_in_type(state: Any, levels: np.ndarray) -> str:
+    """A sentence if a level is written as the state is and is of another type, else nothing."""
+    alike = [level for level in levels.tolist() if str(level) == str(state)]
+    if not alike:
+        return ""
+    return (
+        f" The types differ: {kind_of(state)} came, and the state is {alike[0]!r}, of type "
+        f"{type(alike[0]).__name__}."
+    )
 
 
 def _read_table(

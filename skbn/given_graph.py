@@ -40,6 +40,12 @@ def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -
     """
     graph = fitted_within(graph)
     labels = list(labels)
+    target = target_of(graph)
+    if target is not None and target not in labels and any(target in e for e in graph.edges_):
+        raise ValueError(
+            f"{name} was fitted with y, its variable {target!r}, which is not a column. Add y to "
+            f"the table under that name: X.assign(**{{{target!r}: y}})."
+        )
     index = {label: i for i, label in enumerate(labels)}
     adjacency = _adjacency(graph, index, name)
     try:
@@ -57,6 +63,76 @@ def fitted_within(graph: object) -> object:
             graph = graph.steps[-1][1]
         else:
             return graph
+
+
+def target_of(graph: object) -> Hashable:
+    """The name of y in the network of a fitted estimator; None where there is none."""
+    graph = fitted_within(graph)
+    if hasattr(graph, "network_") and hasattr(graph, "classes_"):
+        return graph.network_.labels[-1]
+    return None
+
+
+def steps_within(graph: object) -> list:
+    """The pipelines of what a table goes through to the estimator that `fitted_within` finds.
+
+    Fitted as it is, and empty where the estimator gets the table as it came.
+    """
+    found = []
+    while True:
+        if hasattr(graph, "best_estimator_"):
+            graph = graph.best_estimator_
+        elif hasattr(graph, "named_steps"):
+            if any(step is not None and step != "passthrough" for _, step in graph.steps[:-1]):
+                found.append(graph[:-1])
+            graph = graph.steps[-1][1]
+        else:
+            return found
+
+
+def table_within(graph: object, X: object, advice: str) -> object:
+    """The table that reaches the fitted estimator within `graph`, from one as the whole takes it.
+
+    Parameters
+    ----------
+    graph : graph
+    X : array-like or data frame
+    advice : str
+        The call that does without the steps of a pipeline.
+
+    Raises
+    ------
+    TypeError
+        For a pipeline that draws other rows or has a step that does not transform.
+    """
+    for before in steps_within(graph):
+        for name, step in before.steps:
+            if hasattr(step, "fit_resample") or not (
+                step is None or step == "passthrough" or hasattr(step, "transform")
+            ):
+                what = "draws rows anew" if hasattr(step, "fit_resample") else "does not transform"
+                raise TypeError(
+                    f"The step {name!r} of the pipeline {what}, so the table that its network is "
+                    f"to be judged on is not known. Pass that table: {advice}."
+                )
+        X = before.transform(X)
+    return X
+
+
+def refuse_steps(graph: object, advice: str) -> None:
+    """Refuse a pipeline whose steps make another table than the one that comes beside it.
+
+    Raises
+    ------
+    TypeError
+        The columns of an array have the same names before and after the steps, so that a table
+        that did not go through them would be judged as if it had.
+    """
+    if steps_within(graph):
+        raise TypeError(
+            "graph is a pipeline, or holds one, and its network is over what its steps make of a "
+            f"table. Pass the last step and that table: {advice}."
+        )
 
 
 def labels_of(graph: object) -> list[Hashable]:

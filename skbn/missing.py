@@ -23,11 +23,10 @@ class MissingCellsError(ValueError):
     Parameters
     ----------
     gaps : sequence of Gap
-    note : str
-        What else there is to say.
+        Those of a class have the kind "class": a class cannot be filled or made up.
     """
 
-    def __init__(self, gaps: Sequence[Gap], note: str = "") -> None:
+    def __init__(self, gaps: Sequence[Gap]) -> None:
         self.gaps = list(gaps)
         found = ", ".join(
             f"Column {gap.label!r} has {gap.count} missing value(s) (NaN, None or null), the first "
@@ -39,13 +38,19 @@ class MissingCellsError(ValueError):
         cures: dict[str, str] = {}
         for gap in self.gaps:
             cures.setdefault(gap.kind, gap.cure)
-        super().__init__(
-            f"{found} (counted from 0). Fill them, drop their rows, or make them a category of "
-            "their own: with handle_missing='category' in the estimators, or in the table, for "
-            f"example with {'; '.join(cures.values())}.{note}"
-        )
-        self._note = note
+        of_class = cures.pop("class", None)
+        advice = [f"{found} (counted from 0)."]
+        if cures:
+            which = "Fill them" if of_class is None else "Fill those of X"
+            advice.append(
+                f"{which}, drop their rows, or make them a category of their own: with "
+                "handle_missing='category' in the estimators, or in the table, for example with "
+                f"{'; '.join(cures.values())}."
+            )
+        if of_class is not None:
+            advice.append(f"A class must be known: leave out the rows without one, {of_class}.")
+        super().__init__(" ".join(advice))
 
     def __reduce__(self):
         # Errors are sent from other processes with what they were made of.
-        return MissingCellsError, (self.gaps, self._note)
+        return MissingCellsError, (self.gaps,)

@@ -23,6 +23,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 
 from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
+from skbn.given_graph import fitted_within
 from skbn.local_scores import LocalScores
 from skbn.marginal_likelihood import log_marginal_likelihoods
 from skbn.persistence import Persistent
@@ -297,7 +298,8 @@ class ESSSearchCV(Persistent, BaseSearchCV):
         if self.graph is None:
             return estimator
         # The copies of the estimator would copy a fitted one, and copies forget their fit.
-        graph = getattr(self.graph, "edges_", self.graph)
+        graph = fitted_within(self.graph)
+        graph = getattr(graph, "edges_", graph)
         fixed = {"init": graph, "search": "greedy", "max_iter": 0, "n_restarts": 0}
         prefix = _prefix(estimator)
         return estimator.set_params(**{prefix + name: value for name, value in fixed.items()})

@@ -121,7 +121,8 @@ class NetworkDisplay:
         estimator : BayesNetStructureEstimator, BayesNetClassifier, or a search or pipeline of one
             Fitted.
         X : array-like or data frame of shape (n_samples, n_features), default=None
-            The table that was fitted; needed for log Bayes factors only.
+            The table that was fitted, as the pipeline takes it if there is one; needed for log
+            Bayes factors only.
         y : array-like of shape (n_samples,), default=None
             The target that was fitted, if there was one; needed for log Bayes factors only.
         edge_width : {"log_bayes_factor", "restarts"} or weights, default=None
@@ -145,16 +146,17 @@ class NetworkDisplay:
         NotFittedError
             For an estimator that is not fitted.
         ValueError
-            For weights that are none, a target that is no node, and log Bayes factors without X.
+            For weights that are none, a target that is no node, and log Bayes factors without X,
+            or without y where the graph has it.
         ImportError
             Without matplotlib.
         """
-        estimator = fitted_within(estimator)
+        whole, estimator = estimator, fitted_within(estimator)
         check_is_fitted(estimator, "network_")
         name = "weight"
         if isinstance(edge_width, str):
             name = _WIDTH_NAMES.get(edge_width, "")
-            edge_width = _named_widths(edge_width, estimator, X, y)
+            edge_width = _named_widths(edge_width, whole, X, y)
         if target is None and hasattr(estimator, "classes_"):
             target = estimator.network_.labels[-1]
         return cls.from_graph(
@@ -292,7 +294,7 @@ def _named_widths(name: str, estimator: Any, X: Any, y: Any) -> dict:
         pairs = zip(report["parent"], report["child"], strict=True)
         return dict(zip(pairs, report["log_bayes_factor"].tolist(), strict=True))
     if name == "restarts":
-        runs = estimator.restart_edges_
+        runs = fitted_within(estimator).restart_edges_
         counts: dict[tuple, float] = {}
         for run in runs:
             for edge in run:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from skbn.columns import positions_among
-from skbn.cpt import aligned, readable_probability
+from skbn.cpt import aligned, escaped, html_row, readable_probability
 from skbn.values import array_of_levels
 
 if TYPE_CHECKING:
@@ -99,16 +99,34 @@ class Posterior:
             index = pd.Index(levels[0], name=names[0], tupleize_cols=False) if levels else None
         return pd.DataFrame(self._flat(), index=index, columns=across)
 
+    def _repr_html_(self) -> str:
+        """The table that notebooks show."""
+        title, n_names, table, note = self._shown("…")
+        lines = [
+            f"<table><caption>{escaped(title)}</caption>",
+            html_row(table[0], len(table[0])),
+            *(html_row(row, n_names) for row in table[1:]),
+            "</table>",
+        ]
+        return "".join(lines + [f"<p>{escaped(note)}</p>"] * bool(note))
+
     def __str__(self) -> str:
+        title, n_names, table, note = self._shown("...")
+        return "\n".join([title, *aligned(table, n_names), *[note] * bool(note)])
+
+    __repr__ = __str__
+
+    def _shown(self, ellipsis: str) -> tuple[str, int, list[list[str]], str]:
+        """Title, number of names that begin a row, rows with the header first, what is left out."""
         asked = ", ".join(map(str, self.columns))
         given = " | rows of a table" if self.evidence is None else ""
         if self.evidence:
-            shown = [f"{column}={state}" for column, state in self.evidence.items()]
-            more = len(shown) - _MOST_EVIDENCE
-            given = " | " + ", ".join(shown[:_MOST_EVIDENCE])
+            known = [f"{column}={state}" for column, state in self.evidence.items()]
+            more = len(known) - _MOST_EVIDENCE
+            given = " | " + ", ".join(known[:_MOST_EVIDENCE])
             given += f" and {more} more" if more > 0 else ""
         shown = min(len(self.states[-1]), _MOST_STATES)
-        more_states = ["..."] if shown < len(self.states[-1]) else []
+        more_states = [ellipsis] if shown < len(self.states[-1]) else []
         names = [*map(str, self.columns[:-1])]
         levels = [states.tolist() for states in self.states[:-1]]
         if self.evidence is None:
@@ -119,13 +137,9 @@ class Posterior:
             table.append(
                 [*map(str, states), *map(readable_probability, row[:shown]), *more_states]
             )
-        lines = [f"P({asked}{given})", *aligned(table, len(names))]
         hidden = len(flat) - _MOST_ROWS
-        if hidden > 0:
-            lines.append(f"... {hidden:,} more rows; to_frame() has them all")
-        return "\n".join(lines)
-
-    __repr__ = __str__
+        note = f"... {hidden:,} more rows; to_frame() has them all" if hidden > 0 else ""
+        return f"P({asked}{given})", len(names), table, note
 
     def _flat(self) -> np.ndarray:
         return self.probabilities.reshape(-1, len(self.states[-1]))

@@ -41,6 +41,7 @@ def read_table(
     categories: Any = "auto",
     missing: str = "error",
     y_missing: str | None = None,
+    y_label: Hashable = None,
 ) -> Reading:
     """Read a table, with y as its last variable if given.
 
@@ -56,6 +57,8 @@ def read_table(
         What missing cells are; see `skbn.columns.learn_column`.
     y_missing : {"error", "category"}, optional
         What those of y are, if not the same.
+    y_label : hashable, optional
+        What y is called, if not as `label_of_target` has it.
 
     Raises
     ------
@@ -71,7 +74,7 @@ def read_table(
     if y is None:
         codes, levels = learn_categories(table, labels, categories, rows, missing)
     else:
-        label = label_of_target(y)
+        label = label_of_target(y) if y_label is None else y_label
         if label in labels:
             raise ValueError(
                 f"y joins the network as a variable called {label!r}, but a column of X has that "
@@ -81,7 +84,7 @@ def read_table(
         if isinstance(categories, dict) and label in categories:
             entry = categories[label]
             categories = {name: given for name, given in categories.items() if name != label}
-        gaps, note = [], ""
+        gaps = []
         try:
             codes, levels = learn_categories(table, labels, categories, rows, missing)
         except MissingCellsError as error:
@@ -89,15 +92,16 @@ def read_table(
         try:
             y_codes, y_levels = learn_column(y, label, entry, rows, y_missing or missing)
         except MissingCellsError as error:
-            cure = error.gaps[0].cure.replace(f"X[{label!r}]", "y")
-            gaps.append(error.gaps[0]._replace(cure=cure))
+            gap = error.gaps[0]
             if y_missing == "error":
-                note = " A class must be known: rows without one are left out with y.notna()."
+                gaps.append(gap._replace(kind="class", cure="X[y.notna()] and y[y.notna()]"))
+            else:
+                gaps.append(gap._replace(cure=gap.cure.replace(f"X[{label!r}]", "y")))
         except (TypeError, ValueError):
             if not gaps:
                 raise
         if gaps:
-            raise MissingCellsError(gaps, note)
+            raise MissingCellsError(gaps)
         labels, levels = [*labels, label], [*levels, y_levels]
         codes = append_variable(codes, y_codes)
     data = CategoricalData.from_codes(codes, [len(states) for states in levels], weights)

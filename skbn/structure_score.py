@@ -5,7 +5,7 @@ from numbers import Real
 
 from sklearn.utils import check_scalar
 
-from skbn.given_graph import read_graph
+from skbn.given_graph import read_graph, refuse_steps
 from skbn.local_scores import LocalScores
 from skbn.reading import read_table
 from skbn.scores import as_score
@@ -40,7 +40,8 @@ def structure_score(
     Raises
     ------
     ValueError, TypeError
-        For what is no table of categories or no acyclic graph over its columns, for an `ess` that
+        For what is no table of categories or no acyclic graph over its columns, for a pipeline
+        with steps before the last, which may make another table of this one, for an `ess` that
         is not above zero, and for fractional weights under a score that needs whole counts.
 
     Examples
@@ -55,6 +56,7 @@ def structure_score(
     check_scalar(ess, "ess", Real)
     if not 0.0 < ess < math.inf:
         raise ValueError(f"ess must be a finite number above zero, got {ess}.")
+    refuse_steps(graph, "structure_score(pipe[:-1].transform(X), pipe[-1])")
     reading = read_table(X, None, sample_weight, categories)
     dag = read_graph(graph, reading.labels)
     return LocalScores(reading.data, score, ess).total(dag.all_parents())

@@ -347,8 +347,12 @@ def test_damaged_compression_and_other_encodings_are_refused(tmp_path):
         read_bif(io.BytesIO(SMALL.replace("variable a", "variable é").encode("latin-1")))
     with pytest.raises(TypeError, match="StringIO"):
         read_bif(17)
-    with pytest.raises(OSError):
-        read_bif(tmp_path / "absent.bif")
+    for path in (tmp_path / "absent.bif", "network.bif"):
+        with pytest.raises(FileNotFoundError):
+            read_bif(path)
+    for text in (SMALL, "\n" + SMALL, " ".join(SMALL.split()), "some\ntext"):
+        with pytest.raises(ValueError, match=r"takes a path or a file; pass io.StringIO\(text\)"):
+            read_bif(text)
 
 
 @pytest.mark.parametrize("name", ["n.bif", "n.bif.gz", "n.GZ"])
@@ -411,6 +415,20 @@ def test_names_of_other_types_are_refused():
         )
         with pytest.raises(TypeError, match="Turn them into text"):
             network.to_bif()
+
+
+def test_intervals_are_renamed():
+    pd = pytest.importorskip("pandas")
+    bins = pd.cut(pd.Series([1.0, 2.0, 5.0, 9.0] * 5, name="size"), 2)
+    network = BayesNetStructureEstimator().fit(bins.to_frame()).network_
+    with pytest.raises(TypeError, match=r"type Interval.*\.cat\.rename_categories\(str\)"):
+        network.to_bif()
+    with pytest.raises(ValueError, match=r"types differ: text came.*Interval\(0.992, 5.0"):
+        network.posterior("size", {"size": "(0.992, 5.0]"})
+    renamed = bins.cat.rename_categories(str).to_frame()
+    network = BayesNetStructureEstimator().fit(renamed).network_
+    assert same(network, parse(network.to_bif()), 1e-15)
+    assert network.posterior("size")["(0.992, 5.0]"] > 0.7
 
 
 def test_identifiers_are_plain_and_differ():

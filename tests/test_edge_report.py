@@ -7,10 +7,16 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from sklearn.base import BaseEstimator
+from sklearn.compose import make_column_transformer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from skbn import (
     BayesNetClassifier,
     BayesNetStructureEstimator,
+    ESSSearchCV,
+    analytic_ess,
     contingency_table,
     edge_report,
     ess_threshold,
@@ -225,3 +231,55 @@ def test_many_parents_and_a_constant_column():
 def test_what_is_refused(table, arguments, error, message):
     with pytest.raises(error, match=message):
         edge_report(**{"graph": EDGES, "X": table, **arguments})
+
+
+@pytest.fixture
+def turned():
+    """A table whose columns a pipeline turns round, and what it was fitted with."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(2, size=500)
+    Z = np.column_stack([rng.integers(2, size=500), a])
+    y = np.where(rng.random(500) < 0.9, a, 1 - a)
+    turn = make_column_transformer(("passthrough", [1]), remainder="passthrough")
+    return make_pipeline(turn, BayesNetClassifier(random_state=0)).fit(Z, y), Z, y
+
+
+def test_the_steps_of_a_pipeline_make_the_table_that_is_judged(turned):
+    pipe, Z, y = turned
+    expected = pd.DataFrame(edge_report(pipe[-1], pipe[:-1].transform(Z), y))
+    assert expected["verdict"].tolist() == ["supported"]
+    searches = [
+        ESSSearchCV(pipe, [1.0], cv=2).fit(Z, y),
+        GridSearchCV(pipe, {"bayesnetclassifier__ess": [1.0]}, cv=2).fit(Z, y),
+    ]
+    nested = make_pipeline("passthrough", pipe)
+    for whole in (pipe, *searches, nested):
+        pd.testing.assert_frame_equal(pd.DataFrame(edge_report(whole, Z, y)), expected)
+    for score in (structure_score, analytic_ess):
+        with pytest.raises(TypeError, match=r"pipe\[:-1\].transform\(X\), pipe\[-1\]"):
+            score(np.column_stack([Z, y]), pipe)
+
+
+def test_steps_that_draw_rows_or_do_not_transform_are_refused(turned):
+    class Draws(BaseEstimator):
+        def fit_resample(self, X, y):
+            return X, y
+
+    pipe, Z, y = turned
+    for step in (Draws(), BayesNetClassifier().fit(Z, y)):
+        whole = Pipeline([("odd", step), ("last", pipe[-1])])
+        with pytest.raises(TypeError, match=r"edge_report\(pipe\[-1\], pipe\[:-1\].transform"):
+            edge_report(whole, Z, y)
+
+
+def test_a_target_that_is_not_there_or_has_another_name(table):
+    X, y = table.drop(columns="c"), table["c"]
+    model = BayesNetClassifier(ess=5.0, random_state=0).fit(X, y)
+    with pytest.raises(ValueError, match=r"its variable 'c', and X has no such column. Pass y"):
+        edge_report(model, X)
+    with pytest.raises(ValueError, match=r"X.assign\(\*\*{'c': y}\)"):
+        structure_score(X, model)
+    report = pd.DataFrame(edge_report(model, X, y))
+    for other in (y.to_numpy(), y.rename("d"), y.rename(None)):
+        pd.testing.assert_frame_equal(pd.DataFrame(edge_report(model, X, other)), report)
+    pd.testing.assert_frame_equal(pd.DataFrame(edge_report(model, X.assign(c=y))), report)

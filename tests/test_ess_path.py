@@ -269,3 +269,14 @@ def test_the_sum_over_all_graphs():
     flat = ess_path(X, grid, score_type="bic", all_graphs=True)
     assert len(set(flat.log_marginal_likelihoods)) == 1
     assert len(flat.log_marginal_likelihoods) == 3
+
+
+def test_a_path_is_written_in_a_line():
+    rng = np.random.default_rng(0)
+    X = rng.integers(2, size=(40, 3))
+    X[:30, 1] = X[:30, 0] = 0
+    path = ess_path(X, [0.1, 1.0, 1000.0])
+    said = repr(path)
+    assert said.startswith("ESSPath(3 ESS values from 0.1 to 1000, best at ")
+    assert said.endswith(f"{path.n_edges.min()} to {path.n_edges.max()} edges)")
+    assert len(said) < 120 and repr(ess_path(X, [1.0])).startswith("ESSPath(1 ESS value from 1 to")

@@ -1019,3 +1019,11 @@ def test_the_sum_over_all_graphs(with_y):
     assert search.all_graphs_ess_ == grid[int(np.argmax(expected))]
     search.set_params(all_graphs=False).fit(X, y)
     assert not hasattr(search, "log_marginal_likelihood_")
+
+
+def test_a_fitted_pipeline_as_the_graph():
+    X = np.random.default_rng(0).integers(3, size=(60, 3))
+    X[:40, 1] = X[:40, 0]
+    pipe = make_pipeline(bins(), BayesNetStructureEstimator(random_state=0)).fit(X)
+    found = ESSSearchCV(pipe, [1.0, 10.0], graph=pipe, cv=2).fit(X)
+    assert found.best_estimator_[-1].edges_ == pipe[-1].edges_ != []

@@ -73,9 +73,23 @@ def test_pipelines_and_frames(table):
     assert frame["n_edges"].notna().all()
 
 
+def test_a_list_is_named_by_class_or_as_written(table):
+    weak, strong = (BayesNetStructureEstimator(ess=ess, max_parents=0) for ess in (1.0, 50.0))
+    found = compare_estimators([strong, weak], table, cv=2)
+    assert set(found["estimator"]) == {repr(weak), repr(strong)}
+    pipe = make_pipeline("passthrough", weak)
+    found = compare_estimators((weak, pipe), table.clip(max=2), cv=2)
+    assert set(found["estimator"]) == {"BayesNetStructureEstimator", "Pipeline"}
+    for wrong in ([weak, weak], weak, "greedy"):
+        with pytest.raises(TypeError, match="Pass a dictionary of name -> estimator"):
+            compare_estimators(wrong, table)
+
+
 def test_what_cannot_be_compared(table):
     with pytest.raises(ValueError, match="at least one"):
         compare_estimators({}, table)
+    with pytest.raises(ValueError, match="at least one"):
+        compare_estimators([], table)
     with pytest.raises(ValueError, match=r"\['c'\] are classifiers, \['j'\] are not"):
         compare_estimators(
             {"c": BayesNetClassifier(), "j": BayesNetStructureEstimator()}, table, table[:, 0]

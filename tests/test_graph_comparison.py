@@ -6,6 +6,11 @@ import math
 import numpy as np
 import pytest
 from joblib import parallel_config
+from sklearn.base import clone
+from sklearn.feature_selection import SelectKBest
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 
 from skbn import (
     BayesNetClassifier,
@@ -178,3 +183,44 @@ def test_one_resample_is_a_fit_with_weights():
     rows = np.random.default_rng(row_seed).integers(40, size=40)
     bn = BayesNetStructureEstimator(random_state=int(search_seed), categories=[[0, 1]] * 4)
     np.testing.assert_array_equal(found.directed, bn.fit(X[rows]).adjacency_)
+
+
+def test_bootstrap_of_a_pipeline_fits_its_steps_on_every_resample():
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(150, 3))
+    X[:, 1] += X[:, 0]
+    y = (X[:, 1] > 0).astype(int)
+    bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
+    pipe = make_pipeline(bins, BayesNetClassifier(random_state=0))
+    found = bootstrap_edges(pipe, X, y, n_resamples=4, random_state=2)
+    assert found.labels == ["x0", "x1", "x2", "y"]
+    # The same by hand, with rows that are there several times.
+    seeds = np.random.RandomState(2).randint(np.iinfo(np.int32).max, size=(4, 2))
+    directed = np.zeros((4, 4))
+    for row_seed, search_seed in seeds.tolist():
+        rows = np.random.default_rng(row_seed).integers(150, size=150)
+        levels = [sorted(set(column)) for column in clone(bins).fit(X[rows]).transform(X).T]
+        model = clone(pipe).set_params(
+            bayesnetclassifier__random_state=search_seed, bayesnetclassifier__categories=levels
+        )
+        directed += model.fit(X[rows], y[rows])[-1].adjacency_ / 4
+    np.testing.assert_allclose(found.directed, directed)
+    frame = bootstrap_edges(
+        make_pipeline("passthrough", pipe[-1]), pd.DataFrame(X > 0, columns=list("abc")), y,
+        n_resamples=2, random_state=0,
+    )
+    assert frame.labels == ["a", "b", "c", "y"]
+
+
+def test_bootstrap_says_what_it_takes():
+    pytest.importorskip("pandas")
+    X = np.random.default_rng(0).integers(3, size=(60, 4))
+    bn = BayesNetStructureEstimator()
+    for wrong, found in ((GridSearchCV(bn, {"ess": [1.0]}), "got GridSearchCV"),
+                         (make_pipeline(OrdinalEncoder()), "got Pipeline that ends in Ordinal")):
+        with pytest.raises(TypeError, match=f"{found}.*pass best_estimator_"):
+            bootstrap_edges(wrong, X)
+    best = make_pipeline(SelectKBest(k=2), bn).set_output(transform="pandas")
+    with pytest.raises(ValueError, match=r"columns .* of one resample and .* of another"):
+        bootstrap_edges(best, X, X[:, 0] % 2 ^ X[:, 1] % 2, n_resamples=20, random_state=0)

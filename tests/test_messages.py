@@ -110,8 +110,14 @@ def test_all_columns_with_missing_cells_are_named():
     said = message(with_categories.fit, table)
     assert "Column 'd' is real-valued" in said
     assert "since 1 cells are missing, with pandas.qcut(X['d'], 4, duplicates='drop')" in said
-    cured = table.assign(d=pd.qcut(table["d"], 4, duplicates="drop"))
-    assert with_categories.fit(cured).categories_[3].tolist()[-1] is None
+    bins = pd.qcut(table["d"], 4, duplicates="drop").cat.rename_categories(str)
+    *levels, gap = with_categories.fit(table.assign(d=bins)).categories_[3].tolist()
+    assert set(map(type, levels)) == {str} and gap is None
+    # Neither of these states keeps a network out of a file.
+    assert "None" in with_categories.network_.to_bif()
+    filled = bins.cat.add_categories("missing").fillna("missing")
+    cured = X.assign(d=filled)
+    assert BayesNetStructureEstimator().fit(cured).categories_[3].tolist()[-1] == "missing"
 
 
 def test_a_class_must_be_known_at_fit():
@@ -119,10 +125,19 @@ def test_a_class_must_be_known_at_fit():
     for handle in ("error", "category"):
         said = message(BayesNetClassifier(handle_missing=handle).fit, X, y)
         assert "Column 't' has 1 missing value(s)" in said
-        assert "A class must be known: rows without one are left out with y.notna()" in said
+        assert said.endswith(
+            "A class must be known: leave out the rows without one, X[y.notna()] and y[y.notna()]."
+        )
+        assert "handle_missing" not in said and "fillna" not in said
+    BayesNetClassifier().fit(X[y.notna()], y[y.notna()])
     said = message(BayesNetClassifier().fit, X.assign(a=X["a"].where(X.index > 0)), y)
     assert "Column 'a' has 1 missing" in said
     assert "column 't' has 1, the first in row 5" in said
+    assert "Fill those of X" in said and "X['a'].astype('string').fillna('missing')" in said
+    assert "y.astype" not in said and "A class must be known" in said
+    # Where y is a variable like any other, it may be filled.
+    assert "y.astype('string').fillna('missing')" in message(
+        BayesNetStructureEstimator().fit, X, y)
 
 
 def test_missing_cells_in_frames_of_other_libraries_and_arrays():
@@ -172,6 +187,19 @@ def test_unknown_categories():
         lenient.score_samples(table),
         lenient.score_samples(table.assign(a=table["a"].where(table["a"].isin(["u", "v"])))),
     )
+
+
+def test_columns_that_identify_rows_are_asked_about():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"id": [f"p{k}" for k in range(60)], "a": rng.integers(2, size=60)})
+    bn = BayesNetStructureEstimator(max_parents=1).fit(table[:40])
+    hint = "If 'id' identifies rows, drop it."
+    assert message(bn.score, table[40:]).endswith(hint)
+    assert message(bn.score, table[25:]).endswith(hint)
+    # A few new names are no reason, nor is one that came often, nor are numbers for text.
+    for other in (table[:41], table[40:].assign(id="new"), table[40:].assign(id=range(20))):
+        assert "drop it" not in message(bn.score, other)
+    assert "drop it" not in message(BayesNetStructureEstimator().fit(table[:9]).score, table[40:])
 
 
 def test_unknown_categories_of_another_type():

@@ -33,7 +33,7 @@ def cured(table, message):
     assert 'KBinsDiscretizer(encode="ordinal")' in message
     for column in columns:
         if table[column].isna().any():
-            table[column] = pd.qcut(table[column], 4, duplicates="drop")
+            table[column] = pd.qcut(table[column], 4, duplicates="drop").cat.rename_categories(str)
         else:
             bins = KBinsDiscretizer(3, encode="ordinal", strategy="uniform")
             table[column] = bins.fit_transform(table[[column]])[:, 0]

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 from sklearn import set_config
+from sklearn.compose import make_column_transformer
 from sklearn.pipeline import make_pipeline
 
 from skbn import (
@@ -71,6 +72,17 @@ def test_widths_by_log_bayes_factor(fitted, table):
         NetworkDisplay.from_estimator(fitted, edge_width="log_bayes_factor")
     with pytest.raises(ValueError, match="'restarts', a mapping"):
         NetworkDisplay.from_estimator(fitted, edge_width="size")
+
+
+def test_widths_by_a_pipeline_are_those_of_the_table_that_its_steps_make(table):
+    turn = make_column_transformer(("passthrough", [4, 3, 2]), remainder="passthrough")
+    pipe = make_pipeline(turn, BayesNetStructureEstimator(random_state=0, n_restarts=1)).fit(table)
+    found = widths(NetworkDisplay.from_estimator(pipe, table, edge_width="log_bayes_factor"))
+    assert len(found) >= 2
+    assert found == widths(NetworkDisplay.from_estimator(
+        pipe[-1], pipe[:-1].transform(table), edge_width="log_bayes_factor"
+    ))
+    NetworkDisplay.from_estimator(pipe, edge_width="restarts")
 
 
 def test_widths_by_restarts_resamples_and_hand(fitted, table):

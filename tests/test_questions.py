@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
@@ -346,3 +347,28 @@ def test_draws_of_an_estimator_s_network_go_back_into_it():
     assert network.most_probable(draws).keys() == draws.keys()
     np.testing.assert_array_equal(
         network.log_prob(draws), network.log_prob(pd.DataFrame(draws)))
+
+
+def test_notebooks_show_answers_as_tables():
+    states = np.array([f"s{k}" for k in range(14)], dtype=object)
+    p = np.full((40, 14), 1 / 14)
+    html = Posterior(("<b>",), (states,), None, p)._repr_html_()
+    assert "<b>" not in html and "P(&lt;b&gt; | rows of a table)" in html
+    root = ElementTree.fromstring(f"<div>{html}</div>")
+    rows = root.findall("table/tr")
+    assert len(rows) == 31 and all(len(row) == 1 + 12 + 1 for row in rows)
+    assert [cell.tag for cell in rows[1]] == ["th"] + ["td"] * 13
+    assert rows[0][-1].text == "…" and "10 more rows" in root.find("p").text
+    html = Posterior(("b",), (states[:2],), {"a": "x<y"}, np.array([0.25, 0.75]))._repr_html_()
+    assert "P(b | a=x&lt;y)" in html and "<td>0.2500</td><td>0.7500</td>" in html
+    assert "<p>" not in html
+
+
+def test_a_state_that_is_written_like_a_level_of_another_type():
+    network = BayesNetStructureEstimator().fit([[1, "2"], [7, "3"], [1, "3"]]).network_
+    for evidence, came, state in (({"x0": "7"}, "text", "7, of type int"),
+                                  ({"x1": 2}, "numbers", "'2', of type str")):
+        with pytest.raises(ValueError, match=f"differ: {came} came, and the state is {state}"):
+            network.log_prob(evidence)
+    with pytest.raises(ValueError, match=r"Its states are 1, 7\.$"):
+        network.log_prob({"x0": 8})

@@ -241,5 +241,5 @@ def test_a_graph_of_other_columns():
     X = table()
     estimator = BayesNetStructureEstimator(init=[("a", "target")], max_iter=0)
     estimator.fit(X, pd.Series(X["a"].to_numpy(), name="target"))
-    with pytest.raises(ValueError, match="names 'target', which is not a column"):
+    with pytest.raises(ValueError, match="its variable 'target', which is not a column"):
         structure_score(X, estimator)
