@@ -20,7 +20,7 @@ from sklearn.model_selection import (
     learning_curve,
     validation_curve,
 )
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 from sklearn.utils import estimator_html_repr
 
@@ -50,6 +50,22 @@ def bins():
 
 
 # Pipelines.
+
+
+def test_after_a_feature_union():
+    # Coarse and fine bins of the same measurements, side by side.
+    X, y = load_iris(return_X_y=True)
+    both = FeatureUnion([
+        ("coarse", bins()),
+        ("fine", KBinsDiscretizer(5, encode="ordinal", strategy="uniform")),
+    ])
+    model = make_pipeline(both, BayesNetClassifier(ess=5.0, random_state=0))
+    assert cross_val_score(model, X, y, cv=FOLDS).mean() > 0.9
+    fitted = model.fit(X, y)[-1]
+    assert fitted.n_features_in_ == 8
+    alone = BayesNetClassifier(ess=5.0, random_state=0).fit(both.fit_transform(X), y)
+    assert fitted.edges_ == alone.edges_
+    np.testing.assert_array_equal(model.predict(X), alone.predict(both.transform(X)))
 
 
 def test_pipeline_with_bins():
