@@ -1,6 +1,7 @@
 """Exact posterior probabilities of the edges between the columns of a table."""
 
 from numbers import Integral, Real
+from typing import TYPE_CHECKING
 
 from sklearn.utils._param_validation import (
     HasMethods,
@@ -10,12 +11,13 @@ from sklearn.utils._param_validation import (
 )
 
 from skbn.constraints import Constraints
-from skbn.graph_posterior import EdgePosteriors
 from skbn.graph_prior import read_graph_prior
 from skbn.local_scores import LocalScores
-from skbn.marginal_likelihood import posterior_of
 from skbn.reading import read_table
 from skbn.scores import SCORES, as_score
+
+if TYPE_CHECKING:
+    from skbn.graph_posterior import EdgePosteriors
 
 _PARAMETERS = {
     "prior": [StrOptions({"graphs", "orders"})],
@@ -46,7 +48,7 @@ def edge_posteriors(
     sample_weight=None,
     max_memory=None,
     n_jobs=None,
-) -> EdgePosteriors:
+) -> "EdgePosteriors":
     """Sum the probability of every edge, given a table, over all directed acyclic graphs.
 
     The sum is exact: no graph is left out and none is drawn.
@@ -146,6 +148,9 @@ def edge_posteriors(
         labels, required_edges=required_edges, forbidden_edges=forbidden_edges, tiers=tiers,
         max_parents=max_parents,
     )
+    # Sums over all graphs are imported when they are asked for.
+    from skbn.marginal_likelihood import posterior_of
+
     return posterior_of(
         scores, labels, constraints, prior=prior, max_memory=max_memory, n_jobs=n_jobs
     )

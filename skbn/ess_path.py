@@ -14,7 +14,6 @@ from skbn.estimator import BayesNetStructureEstimator
 from skbn.graph_prior import read_graph_prior
 from skbn.learning import Learning
 from skbn.local_scores import LocalScores
-from skbn.marginal_likelihood import log_marginal_likelihoods
 from skbn.reading import read_table
 from skbn.scores import as_score
 from skbn.search import ExactSearch, Search, as_search, draw_seeds
@@ -265,6 +264,9 @@ def _sums_over_graphs(learning: Learning, grid: list[float]) -> np.ndarray:
         LocalScores(learning.data, learning.score, ess, learning.log_prior)
         for ess in (grid if differ else grid[:1])
     ]
+    # Sums over all graphs are imported when they are asked for.
+    from skbn.marginal_likelihood import log_marginal_likelihoods
+
     sums = log_marginal_likelihoods(scores, learning.constraints, n_jobs=learning.n_jobs)
     return sums if differ else np.repeat(sums, len(grid))
 

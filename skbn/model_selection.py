@@ -25,7 +25,6 @@ from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.given_graph import fitted_within
 from skbn.local_scores import LocalScores
-from skbn.marginal_likelihood import log_marginal_likelihoods
 from skbn.persistence import Persistent
 from skbn.undoing import undone_on_failure
 
@@ -465,4 +464,7 @@ def _sums_over_graphs(estimator, X, y, fit_params, grid) -> np.ndarray:
     scores = [
         LocalScores(learning.data, learning.score, ess, learning.log_prior) for ess in grid
     ]
+    # Sums over all graphs are imported when they are asked for.
+    from skbn.marginal_likelihood import log_marginal_likelihoods
+
     return log_marginal_likelihoods(scores, learning.constraints, n_jobs=final.n_jobs)

@@ -6,16 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from skbn.bif_files import write_text
-from skbn.bif_writer import bif_text
 from skbn.cpt import CPT
 from skbn.data import CategoricalData, smallest_code_type
 from skbn.equivalence import cpdag_of
 from skbn.evidence import find_columns
 from skbn.graph import CycleError, topological_order
-from skbn.graph_export import dot_text, networkx_graph
 from skbn.inference import Inference
-from skbn.network_svg import network_html, network_svg
 from skbn.parameters import ConditionalTable, fit_tables
 from skbn.persistence import Persistent
 from skbn.posterior import Posterior
@@ -480,6 +476,10 @@ class BayesianNetwork(Persistent):
         >>> read_bif(io.StringIO(text)).cpt("x1").states
         array(['< 5', '> 5'], dtype=object)
         """
+        # Files and drawings are imported when they are asked for.
+        from skbn.bif_files import write_text
+        from skbn.bif_writer import bif_text
+
         text = bif_text(self.labels, self.categories, self.tables, default_rows=default_rows)
         if path_or_file is not None:
             write_text(text, path_or_file)
@@ -487,9 +487,13 @@ class BayesianNetwork(Persistent):
 
     def _repr_svg_(self) -> str | None:
         """The drawing that notebooks show."""
+        from skbn.network_svg import network_svg
+
         return network_svg(self.labels, self.categories, self._edge_indices())
 
     def _repr_html_(self) -> str:
+        from skbn.network_svg import network_html
+
         return network_html(repr(self), self._repr_svg_())
 
     def to_networkx(self) -> "networkx.DiGraph":
@@ -507,6 +511,8 @@ class BayesianNetwork(Persistent):
         --------
         skbn.from_networkx : Gives the same network back.
         """
+        from skbn.graph_export import networkx_graph
+
         return networkx_graph(self.labels, self.categories, self.tables)
 
     def to_dot(self) -> str:
@@ -530,6 +536,8 @@ class BayesianNetwork(Persistent):
         }
         <BLANKLINE>
         """
+        from skbn.graph_export import dot_text
+
         return dot_text(self.labels, self._edge_indices())
 
     def log_prob_codes(

@@ -11,7 +11,6 @@ over observed states only. A score is a small object with three methods: f is `c
 
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import ClassVar, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
@@ -202,8 +201,22 @@ def _bdeu_tail(n_states: int, family: Family) -> Tail | None:
     return rising_tail(math.log(family.ess) - log_of(n_states))
 
 
-@dataclass(frozen=True)
-class BDeu:
+class _Formula:
+    """A score without parameters: all of one class are equal."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}()"
+
+
+class BDeu(_Formula):
     """Log marginal likelihood with the uniform Dirichlet prior of Buntine (1991), in nats.
 
     The sum over parent configurations j and child states k of
@@ -241,8 +254,7 @@ class BDeu:
     constant = no_constant
 
 
-@dataclass(frozen=True)
-class LogLikelihood:
+class LogLikelihood(_Formula):
     """Maximised log-likelihood, in nats.
 
     The sum over j, k of N_jk ln(N_jk / N_j). Never decreases with a further parent.
@@ -276,7 +288,6 @@ def n_free_parameters(family: Family) -> float:
     return float_of((family.cardinality - 1) * family.n_parent_states)
 
 
-@dataclass(frozen=True)
 class BIC(LogLikelihood):
     """Bayesian information criterion, in nats: loglik - (ln N / 2) (r - 1) q.
 
@@ -289,7 +300,6 @@ class BIC(LogLikelihood):
         return -price * n_free_parameters(family) if price else 0.0
 
 
-@dataclass(frozen=True)
 class AIC(LogLikelihood):
     """Akaike information criterion, in nats: loglik - (r - 1) q.
 
@@ -300,7 +310,6 @@ class AIC(LogLikelihood):
         return -n_free_parameters(family)
 
 
-@dataclass(frozen=True)
 class MDL(BIC):
     """Minus the description length, in nats: bic - ln n - ln C(n, p).
 
@@ -313,8 +322,7 @@ class MDL(BIC):
         return super().constant(family) - math.log(n) - log_of(math.comb(n, p))
 
 
-@dataclass(frozen=True)
-class K2:
+class K2(_Formula):
     """Log marginal likelihood with every Dirichlet parameter 1, in nats.
 
     The sum over j, k of ln G(N_jk + 1) minus the sum over j of ln G(N_j + r) - ln G(r)
@@ -339,8 +347,7 @@ class K2:
     constant = no_constant
 
 
-@dataclass(frozen=True)
-class BDs:
+class BDs(_Formula):
     """Log marginal likelihood with the prior on observed parent configurations only, in nats.
 
     As `BDeu` with q~, the number of parent configurations that occur, in place of q: the sum over
@@ -363,8 +370,7 @@ class BDs:
     constant = no_constant
 
 
-@dataclass(frozen=True)
-class BDJ:
+class BDJ(_Formula):
     """Log marginal likelihood with every Dirichlet parameter 1/2, Jeffreys' prior, in nats.
 
     The sum over j, k of ln G(N_jk + 1/2) - ln G(1/2) minus the sum over j of
@@ -389,8 +395,7 @@ class BDJ:
     constant = no_constant
 
 
-@dataclass(frozen=True)
-class FNML:
+class FNML(_Formula):
     """Factorised normalised maximum likelihood, in nats: loglik - sum_j ln C(N_j, r).
 
     C(n, K) is the exact regret of a multinomial variable of K states, see `skbn.regret`
@@ -414,7 +419,6 @@ class FNML:
     constant = no_constant
 
 
-@dataclass(frozen=True)
 class QNML(LogLikelihood):
     """Quotient normalised maximum likelihood, in nats: loglik - ln C(N, r q) + ln C(N, q).
 
