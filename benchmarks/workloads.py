@@ -98,7 +98,9 @@ def list_workloads(data: Path) -> list[Workload]:
     ours = Program("skbn", job, True, {"seconds": 0.30})
     found.append(Workload("predict_proba alarm 100000", (ours,), sampled("alarm", 100_000)))
 
-    ours = Program("import skbn", _job("imports", statements=["import skbn"]), True, {"over": 0.05})
+    # What skbn needs comes first, in the same order: the order alone can cost a tenth of a second.
+    with_ours = _job("imports", statements=[*_needed(), "import skbn"])
+    ours = Program("the same and skbn", with_ours, True, {"over": 0.05})
     needed = Program("what it imports of sklearn", _job("imports", statements=_needed()))
     found.append(Workload("import", (ours, needed)))
     return found
