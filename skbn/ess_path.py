@@ -13,7 +13,6 @@ from skbn.coordinate_ascent import go_on_to_joint_optimum
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.graph_prior import read_graph_prior
 from skbn.learning import Learning
-from skbn.local_scores import LocalScores
 from skbn.reading import read_table
 from skbn.scores import as_score
 from skbn.search import ExactSearch, Search, as_search, draw_seeds
@@ -242,7 +241,7 @@ def ess_path(
     last = place + sum(1 for _ in takewhile(stays, range(place + 1, len(grid))))
     optimum = go_on_to_joint_optimum(data, runs[place], grid[place], learning.graph)
     graphs = [_named_edges(one.best.parents, labels) for one in runs]
-    sums = _sums_over_graphs(learning, grid) if all_graphs else None
+    sums = learning.log_marginal_likelihoods(grid) if all_graphs else None
     return ESSPath(
         ess=np.array(grid),
         scores=scores,
@@ -255,20 +254,6 @@ def ess_path(
         log_marginal_likelihoods=sums,
         all_graphs_ess=None if sums is None else grid[int(np.argmax(sums))],
     )
-
-
-def _sums_over_graphs(learning: Learning, grid: list[float]) -> np.ndarray:
-    """ln p(D | ess) summed over all graphs, for each ESS."""
-    differ = getattr(learning.score, "uses_ess", True)
-    scores = [
-        LocalScores(learning.data, learning.score, ess, learning.log_prior)
-        for ess in (grid if differ else grid[:1])
-    ]
-    # Sums over all graphs are imported when they are asked for.
-    from skbn.marginal_likelihood import log_marginal_likelihoods
-
-    sums = log_marginal_likelihoods(scores, learning.constraints, n_jobs=learning.n_jobs)
-    return sums if differ else np.repeat(sums, len(grid))
 
 
 def _read_grid(ess_values) -> list[float]:

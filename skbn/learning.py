@@ -4,6 +4,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
+
 from skbn.constraints import Constraints
 from skbn.coordinate_ascent import Ascent, ascend, fixed_graph_ess
 from skbn.data import CategoricalData
@@ -112,6 +114,19 @@ class Learning:
                 self._counted[key] = count_table(self.data, child, given)
             tables.append(table_of_counts(self.data, child, given, *self._counted[key], ess))
         return tables
+
+    def log_marginal_likelihoods(self, ess_values: Sequence[float]) -> np.ndarray:
+        """ln p(D | ess) summed over all graphs, for each equivalent sample size."""
+        # Sums over all graphs are imported when they are asked for.
+        from skbn.marginal_likelihood import log_marginal_likelihoods
+
+        differ = getattr(self.score, "uses_ess", True)
+        scores = [
+            LocalScores(self.data, self.score, ess, self.log_prior)
+            for ess in (ess_values if differ else ess_values[:1])
+        ]
+        sums = log_marginal_likelihoods(scores, self.constraints, n_jobs=self.n_jobs)
+        return sums if differ else np.repeat(sums, len(ess_values))
 
     def learn(self, ess: float | str) -> Ascent:
         """The graph for a given ESS, or the graph and the ESS that a policy chooses."""

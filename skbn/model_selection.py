@@ -24,7 +24,6 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 from skbn.encoding import open_table
 from skbn.estimator import BayesNetStructureEstimator
 from skbn.given_graph import fitted_within
-from skbn.local_scores import LocalScores
 from skbn.persistence import Persistent
 from skbn.undoing import undone_on_failure
 
@@ -429,17 +428,13 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
     X_train, y_train = _safe_split(estimator, X, y, train)
     final = _final(estimator)
     params = _check_method_params(X, params=fit_params, indices=train)
+    # What precedes our estimator is fitted once, and what reaches it is kept.
+    pipeline, received = _received(estimator, X_train, y_train, params)
+    whole, weights = X, fit_params.get("sample_weight")
     if isinstance(estimator, Pipeline):
-        # What precedes our estimator is fitted once, and what reaches it is kept.
         name = estimator.steps[-1][0]
-        pipeline = clone(estimator).set_params(**{name: _Recorder(final)})
-        received = _fit(pipeline, X_train, y_train, params)[-1].received_
         whole = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
         weights = pipeline._check_method_params("fit", fit_params)[name]["fit"].get("sample_weight")
-    else:
-        weights = fit_params.get("sample_weight")
-        received = X_train, y_train, params.get("sample_weight")
-        whole = X
     levels = final._levels(whole, y, weights)
     fit_final = clone(final).set_params(categories=levels)._fitter(*received, grid)
 
@@ -454,17 +449,18 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
 
 def _sums_over_graphs(estimator, X, y, fit_params, grid) -> np.ndarray:
     """ln p(data | ess) summed over all graphs, of the table that reaches the final estimator."""
-    final = _final(estimator)
-    received = X, y, fit_params.get("sample_weight")
-    if isinstance(estimator, Pipeline):
-        pipeline = clone(estimator).set_params(**{estimator.steps[-1][0]: _Recorder(final)})
-        received = _fit(pipeline, X, y, fit_params)[-1].received_
-    reader = clone(final)
-    learning = reader._prepare(reader._read(*received)[2])
-    scores = [
-        LocalScores(learning.data, learning.score, ess, learning.log_prior) for ess in grid
-    ]
-    # Sums over all graphs are imported when they are asked for.
-    from skbn.marginal_likelihood import log_marginal_likelihoods
+    _, received = _received(estimator, X, y, fit_params)
+    reader = clone(_final(estimator))
+    return reader._prepare(reader._read(*received)[2]).log_marginal_likelihoods(grid)
 
-    return log_marginal_likelihoods(scores, learning.constraints, n_jobs=final.n_jobs)
+
+def _received(estimator, X, y, fit_params) -> tuple[Any, tuple]:
+    """The pipeline with its steps fitted, and the table, y and weights that its last step gets.
+
+    An estimator alone gets them as they are.
+    """
+    if not isinstance(estimator, Pipeline):
+        return estimator, (X, y, fit_params.get("sample_weight"))
+    name, final = estimator.steps[-1]
+    pipeline = _fit(clone(estimator).set_params(**{name: _Recorder(final)}), X, y, fit_params)
+    return pipeline, pipeline[-1].received_
