@@ -32,8 +32,6 @@ _EDGE = 2e-12
 # this and twice the numbers themselves, in bytes.
 _BLOCK_MEMORY = 64 * 2**20
 _MAX_TAIL = 24
-# What each product of cardinalities takes in lists.
-_SIGNATURE_BYTES = 500
 # Several scores are summed at once while their numbers take no more than so many bytes.
 _GRID_MEMORY = 2**30
 # Sets that one native call looks at, so that it stays well below a second.
@@ -155,7 +153,7 @@ def exact_searches(
     n_tail = _tail(n)
     limit = memory_limit(max_memory)
     # The rest of the estimate takes its time for very many columns: the least comes first.
-    fixed = _search_memory(n, n_tail) + _SIGNATURE_BYTES * Signatures(data.cardinalities.tolist()).n
+    fixed = _search_memory(n, n_tail) + Signatures(data.cardinalities.tolist()).memory
     _refuse_if_too_large(n, 8 * 2**n + fixed, limit)
     # Variables with few states come first: the counting ends with them.
     order = np.argsort(data.cardinalities, kind="stable").tolist()

@@ -14,10 +14,8 @@ from skbn.graph_prior import LogPrior
 from skbn.graph_sums import GraphSums, sum_over_members
 from skbn.local_scores import LocalScores
 from skbn.memory import memory_limit
+from skbn.signatures import Signatures
 from skbn.workers import Workers
-
-# What each product of cardinalities takes in lists.
-_SIGNATURE_BYTES = 500
 
 
 def posterior_of(
@@ -130,8 +128,7 @@ def _weights(
     n = scores[0].data.n_variables
     # The posteriors' own, and what every thread holds while it works one child out.
     fixed = GraphSums.memory(n) + (n + 48 * n_threads) * 2 ** (n - 1)
-    _, equally_many = np.unique(scores[0].data.cardinalities, return_counts=True)
-    fixed += _SIGNATURE_BYTES * math.prod((equally_many + 1).tolist())
+    fixed += Signatures(scores[0].data.cardinalities.tolist()).memory
     refuse_sums(n, fixed, limit)
     weights = FamilyWeights(scores, constraints)
     refuse_sums(n, fixed + weights.memory(n_threads), limit)

@@ -13,7 +13,7 @@ from skbn.graph_comparison import compare_graphs
 from skbn.graph_picture import FONT_SIZE, KINDS, EdgeLook, GraphPicture, LegendEntry, picture_of
 from skbn.graph_posterior import EdgePosteriors
 from skbn.layer_rows import NODE_HEIGHT
-from skbn.plotting import _axes
+from skbn.plotting import figure_and_axes
 
 _MARGIN = 8.0
 # Of a new figure, in inches.
@@ -248,7 +248,7 @@ class NetworkDisplay:
         self.picture_ = self._picture()
         width, height = (length + 2 * _MARGIN for length in self.picture_.layout.size)
         new = ax is None
-        self.figure_, self.ax_ = _axes(ax)
+        self.figure_, self.ax_ = figure_and_axes(ax)
         if new:
             shrink = min(1.0, 72 * _WIDEST / width, 72 * _HIGHEST / height)
             figure_width = max(shrink * width / 72, _NARROWEST)

@@ -127,7 +127,7 @@ class ESSCurveDisplay:
         ImportError
             Without matplotlib.
         """
-        self.figure_, self.ax_ = _axes(ax)
+        self.figure_, self.ax_ = figure_and_axes(ax)
         (self.line_,) = self.ax_.plot(
             self.ess, self.mean, "o-", color="C0", markersize=4, label="mean over folds"
         )
@@ -256,7 +256,7 @@ class ESSPathDisplay:
         ImportError
             Without matplotlib.
         """
-        self.figure_, self.ax_ = _axes(ax)
+        self.figure_, self.ax_ = figure_and_axes(ax)
         n_complete = self.n_variables * (self.n_variables - 1) // 2
         low, high = self.map_interval
         lines = [
@@ -294,7 +294,7 @@ class ESSPathDisplay:
         return self
 
 
-def _axes(ax):
+def figure_and_axes(ax):
     try:
         from matplotlib import pyplot as plt
     except ImportError as error:

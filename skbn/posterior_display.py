@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from skbn.graph_posterior import EdgePosteriors
-from skbn.plotting import _axes
+from skbn.plotting import figure_and_axes
 
 # Numbers are written into the cells of matrices up to so many columns.
 _MOST_WITH_NUMBERS = 12
@@ -120,7 +120,7 @@ class EdgePosteriorDisplay:
         ImportError
             Without matplotlib.
         """
-        self.figure_, self.ax_ = _axes(ax)
+        self.figure_, self.ax_ = figure_and_axes(ax)
         n = len(self.labels)
         shown = np.ma.masked_array(self.edges, np.eye(n, dtype=bool))
         self.image_ = self.ax_.imshow(shown, vmin=0.0, vmax=1.0, cmap=cmap)

@@ -5,6 +5,9 @@ from functools import cached_property
 
 import numpy as np
 
+# What each product of cardinalities takes in lists.
+_BYTES = 500
+
 
 class Signatures:
     """Numbers of the multisets of cardinalities that sets of variables have.
@@ -37,6 +40,11 @@ class Signatures:
         for multiplicity in self.multiplicities:
             self.strides.append(self.n)
             self.n *= multiplicity + 1
+
+    @property
+    def memory(self) -> int:
+        """Bytes that the lists of all signatures take."""
+        return _BYTES * self.n
 
     @cached_property
     def members(self) -> list[list[int]]:
