@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
@@ -17,8 +17,8 @@ from skbn.mixture import NetworkMixture
 from skbn.network import BayesianNetwork
 from skbn.parameters import fit_table
 from skbn.persistence import Persistent
-from skbn.reading import check_weights
-from skbn.templates import common_type
+from skbn.predictions import Predictions
+from skbn.templates import ColumnTemplate, TableTemplate
 from skbn.undoing import undone_on_failure
 
 # What the estimator of one graph takes as well, with the same meaning.
@@ -28,13 +28,14 @@ _SHARED = (
 )
 
 
-class BayesNetAverager(Persistent, BaseEstimator):
+class BayesNetAverager(Predictions, Persistent, BaseEstimator):
     """Predict with many Bayesian networks, drawn from the exact posterior over all graphs.
 
     Where several graphs explain a table about as well, one of them alone is too sure of itself.
     The average is p(x | data) = sum over graphs of P(graph | data) p(x | graph, data), over graphs
     that are drawn exactly (no Markov chain), with the parameters of Equation 3 (Steck 2008) for
-    each. For up to about 20 columns.
+    each. So in predictions a graph counts by its posterior and by how well it explains the rest of
+    the row. For up to about 20 columns.
 
     Parameters
     ----------
@@ -220,124 +221,6 @@ class BayesNetAverager(Persistent, BaseEstimator):
                 delattr(self, name)
         return self
 
-    def score_samples(self, X, y=None):
-        """Log-probability of every row under the average, in nats.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Missing cells are summed out.
-        y : array-like of shape (n_samples,), default=None
-            Given: ln p(x, y). Left out of networks that were fitted with y: ln p(x), y summed out.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            The logarithm of the mean probability over the graphs, by their weights.
-        """
-        codes, missing = self._read_codes(X, y)
-        if self._has_y and y is None:
-            if missing is None:
-                return self._mixture.marginal_log_prob_codes(codes, len(codes) - 1)
-            missing[-1] = True
-        return self._mixture.log_prob_codes(codes, missing)
-
-    def score(self, X, y=None, sample_weight=None):
-        """Mean log-probability of the rows, in nats: minus the log-loss of the joint model.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows to judge, with the columns of `fit`.
-        y : array-like of shape (n_samples,), default=None
-            Left out of networks that were fitted with y, the score is that of X alone.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in the mean; None weighs all alike.
-
-        Returns
-        -------
-        float
-            The mean of `score_samples`.
-        """
-        log_prob = self.score_samples(X, y)
-        if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, len(log_prob))
-        return float(np.average(log_prob, weights=sample_weight))
-
-    def predict_proba(self, X):
-        """Predict probabilities of the states of y, or of every column given all others.
-
-        They are those of the averaged joint distribution: a graph counts by its posterior and by
-        how well it explains the rest of the row.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows with the columns of `fit`, y left out. Missing cells are summed out.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or list of ndarray
-            P(y | x) if there was y at fit. Otherwise one array of shape (n_samples, n_states) per
-            column, P(column | the other columns).
-        """
-        codes, missing = self._read_codes(X)
-        if self._has_y:
-            return self._mixture.conditional_codes(codes, len(codes) - 1, missing)
-        return [
-            self._mixture.conditional_codes(codes, column, missing)
-            for column in range(len(codes))
-        ]
-
-    def predict(self, X):
-        """Predict the class, or every column's state given all others, as the most probable.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows with the columns of `fit`, y left out. Missing cells are summed out.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_features)
-            Equally probable states: the first. Columns of several types make an array of objects.
-        """
-        probabilities = self.predict_proba(X)
-        if self._has_y:
-            return self.classes_[probabilities.argmax(axis=1)]
-        states = [
-            levels[p.argmax(axis=1)]
-            for levels, p in zip(self.categories_, probabilities, strict=True)
-        ]
-        dtype = common_type(self.estimator_._x_template.dtype, self.categories_)
-        return np.stack([column.astype(dtype) for column in states], axis=1)
-
-    def sample(self, n_samples=1, random_state=None):
-        """Draw rows, each from a network of its own.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows.
-        random_state : int, RandomState instance or None, default=None
-            Decides which networks and rows are drawn.
-
-        Returns
-        -------
-        X : array or data frame of shape (n_samples, n_features)
-            The kind of table that `fit` got.
-        y : array or Series of shape (n_samples,)
-            The kind of column that `fit` got; only if there was y at fit.
-        """
-        check_is_fitted(self, "networks_")
-        check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        codes = self._mixture.sample_codes(int(n_samples), check_random_state(random_state))
-        x_template, y_template = self.estimator_._x_template, self.estimator_._y_template
-        if not self._has_y:
-            return x_template.build(codes, self.categories_)
-        X = x_template.build(codes[:-1], self.categories_[:-1])
-        return X, y_template.build(codes[-1], self.categories_[-1])
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
@@ -345,8 +228,12 @@ class BayesNetAverager(Persistent, BaseEstimator):
         return tags
 
     @property
-    def _has_y(self) -> bool:
-        return self.estimator_._y_template is not None
+    def _distribution(self) -> NetworkMixture:
+        return self._mixture
+
+    @property
+    def _templates(self) -> tuple[TableTemplate, ColumnTemplate | None]:
+        return self.estimator_._templates
 
     def _levels(self, X, y=None, sample_weight=None):
         shared = {name: getattr(self, name) for name in _SHARED}

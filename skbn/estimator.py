@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone
 from sklearn.callback import CallbackSupportMixin
-from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -20,11 +20,12 @@ from skbn.graph_prior import read_graph_prior
 from skbn.learning import Learning
 from skbn.network import BayesianNetwork
 from skbn.persistence import Persistent
+from skbn.predictions import Predictions
 from skbn.progress import FitProgress
-from skbn.reading import Reading, append_variable, check_weights, open_target, read_table
+from skbn.reading import Reading, append_variable, open_target, read_table
 from skbn.scores import SCORES, as_score
 from skbn.search import SEARCHES, ExactSearch, as_search, draw_seeds
-from skbn.templates import ColumnTemplate, TableTemplate, common_type
+from skbn.templates import ColumnTemplate, TableTemplate
 from skbn.undoing import undone_on_failure
 
 
@@ -56,7 +57,7 @@ class HistoryStep(NamedTuple):
     score: float
 
 
-class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator):
+class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, BaseEstimator):
     """Learn the structure and the parameters of a Bayesian network from a table of categories.
 
     Parameters
@@ -287,139 +288,20 @@ class BayesNetStructureEstimator(Persistent, CallbackSupportMixin, BaseEstimator
         context.call_on_fit_task_end(**told, reconstruction_attributes={})
         return self
 
-    def score_samples(self, X, y=None):
-        """Log-probability of every row, in nats.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Missing cells are summed out.
-        y : array-like of shape (n_samples,), default=None
-            Given: ln p(x, y). Left out of a network that was fitted with y: ln p(x), y summed
-            out, as it is in the rows where y is missing.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,)
-            One number per row.
-
-        Raises
-        ------
-        ValueError
-            For unknown categories, unless `handle_unknown` is "missing"; for y at a network that
-            was fitted without; and where summing out takes a table of more than 2**25 entries: so
-            many columns that depend on each other are missing at once.
-        """
-        codes, missing = self._read_codes(X, y)
-        if self._y_template is not None and y is None:
-            if missing is None:
-                return self.network_.marginal_log_prob_codes(codes, len(codes) - 1)
-            missing[-1] = True
-        return self.network_.log_prob_codes(codes, missing)
-
-    def score(self, X, y=None, sample_weight=None):
-        """Mean log-probability of the rows, in nats: minus the log-loss of the joint model.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows to judge, with the columns of `fit`. Missing cells are summed out.
-        y : array-like of shape (n_samples,), default=None
-            Left out of a network that was fitted with y, the score is that of X alone.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weights of the rows in the mean; None weighs all alike.
-
-        Returns
-        -------
-        float
-            The mean of `score_samples`.
-        """
-        log_prob = self.score_samples(X, y)
-        if sample_weight is not None:
-            sample_weight = check_weights(sample_weight, len(log_prob))
-        return float(np.average(log_prob, weights=sample_weight))
-
-    def predict_proba(self, X):
-        """Predict probabilities of the states of y, or of every column given all others.
-
-        Missing cells are summed out: what is given is what the row has.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Rows with the columns of `fit`, y left out.
-
-        Returns
-        -------
-        ndarray of shape (n_samples, n_classes), or list of ndarray
-            P(y | x) if the network was fitted with y. Otherwise one array of shape (n_samples,
-            n_states) per column, P(column | the other columns).
-        """
-        codes, missing = self._read_codes(X)
-        if self._y_template is not None:
-            return self.network_.conditional_codes(codes, len(codes) - 1, missing)
-        return [
-            self.network_.conditional_codes(codes, column, missing)
-            for column in range(len(codes))
-        ]
-
-    def predict(self, X):
-        """Predict the class, or every column's state given all others, as the most probable.
-
-        Each column for itself; ``network_.most_probable`` completes the gaps of a row together.
-
-        Parameters
-        ----------
-        X : array-like or data frame of shape (n_samples, n_features)
-            Missing cells are summed out.
-
-        Returns
-        -------
-        ndarray of shape (n_samples,) or (n_samples, n_features)
-            Equally probable states: the first. Columns of several types make an array of objects.
-        """
-        probabilities = self.predict_proba(X)
-        if self._y_template is not None:
-            return self.classes_[probabilities.argmax(axis=1)]
-        states = [
-            levels[p.argmax(axis=1)]
-            for levels, p in zip(self.categories_, probabilities, strict=True)
-        ]
-        # numpy would make text of the numbers beside a column of text.
-        dtype = common_type(self._x_template.dtype, self.categories_)
-        return np.stack([column.astype(dtype) for column in states], axis=1)
-
-    def sample(self, n_samples=1, random_state=None):
-        """Draw rows from the network.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-            How many rows.
-        random_state : int, RandomState instance or None, default=None
-            Decides which rows are drawn.
-
-        Returns
-        -------
-        X : array or data frame of shape (n_samples, n_features)
-            The kind of table that `fit` got.
-        y : array or Series of shape (n_samples,)
-            The kind of column that `fit` got; only if the network was fitted with y.
-        """
-        check_is_fitted(self, "network_")
-        check_scalar(n_samples, "n_samples", Integral, min_val=1)
-        codes = self.network_.sample_codes(int(n_samples), check_random_state(random_state))
-        if self._y_template is None:
-            return self._x_template.build(codes, self.categories_)
-        X = self._x_template.build(codes[:-1], self.categories_[:-1])
-        return X, self._y_template.build(codes[-1], self.categories_[-1])
-
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         # As scikit-learn's encoders: text is read, but `string` would promise that any object is.
         tags.input_tags.categorical = True
         tags.input_tags.allow_nan = self.handle_missing == "category"
         return tags
+
+    @property
+    def _distribution(self) -> BayesianNetwork:
+        return self.network_
+
+    @property
+    def _templates(self) -> tuple[TableTemplate, ColumnTemplate | None]:
+        return self._x_template, self._y_template
 
     def _html_repr(self):
         """What notebooks show: scikit-learn's diagram, and the network once there is one."""
