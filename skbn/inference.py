@@ -25,6 +25,8 @@ _MOST_ROWS = 2**12
 _CHUNK = 2**17
 # Numbers in the posterior of several columns for all rows of a table.
 _LARGEST_ANSWER = 2**27
+# Arrays have at most 64 axes, and the first is for the rows.
+_MOST_ASKED = 63
 _MOST_NAMES = 20
 
 
@@ -67,6 +69,7 @@ class Inference:
         ValueError
             If summing out needs a table of more than 2**25 entries.
         """
+        codes = self._settled(codes, missing)
         result = np.zeros(codes.shape[1])
         for rows in _chunks(codes.shape[1]):
             self._add_log_prob(codes[:, rows], missing[:, rows], result[rows])
@@ -105,16 +108,18 @@ class Inference:
         ValueError
             If it needs a table of more than 2**25 entries.
         """
-        kept = sorted(variables)
-        sizes = [self.families.cardinalities[variable] for variable in kept]
-        self._require_narrow(kept, codes.shape[1])
-        result = np.empty((codes.shape[1], *sizes))
+        asked = sorted(variables)
+        self._require_narrow(asked, codes.shape[1])
+        codes = self._settled(codes, missing)
+        kept = [variable for variable in asked if self.families.cardinalities[variable] > 1]
+        result = np.ones((codes.shape[1], *(self.families.cardinalities[v] for v in kept)))
         for rows in _chunks(codes.shape[1]):
             gone = missing[:, rows].copy()
             gone[kept] = True
-            self._write_posterior(codes[:, rows], gone, kept, result[rows])
-        order = [1 + kept.index(variable) for variable in variables]
-        return result.transpose(0, *order)
+            if kept:
+                self._write_posterior(codes[:, rows], gone, kept, result[rows])
+        result = result.reshape(-1, *(self.families.cardinalities[v] for v in asked))
+        return result.transpose(0, *(1 + asked.index(variable) for variable in variables))
 
     def _write_posterior(
         self, codes: np.ndarray, missing: np.ndarray, kept: list[int], result: np.ndarray
@@ -143,6 +148,7 @@ class Inference:
         ValueError
             If it needs a table of more than 2**25 entries.
         """
+        codes = self._settled(codes, missing)
         result = codes.copy()
         for rows in _chunks(codes.shape[1]):
             self._write_most_probable(codes[:, rows], missing[:, rows], result[:, rows])
@@ -187,6 +193,7 @@ class Inference:
         ValueError
             If it needs a table of more than 2**25 entries.
         """
+        codes = self._settled(codes, missing)
         result = np.repeat(codes, n_samples, axis=1)
         jobs, _ = self._group(missing)
         drawn = ~missing[:, 0]
@@ -210,6 +217,15 @@ class Inference:
                 result[variable] = self.tables[variable].draw(result, rng.random(n_samples))
         return result
 
+    def _settled(self, codes: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """The codes, where what is missing and has a single state has that."""
+        gone = [variable for variable in self.families.constant if missing[variable].any()]
+        if not gone:
+            return codes
+        codes = codes.copy()
+        codes[gone] = 0
+        return codes
+
     def _group(
         self, missing: np.ndarray, kept: Sequence[int] = (), prune: bool = True
     ) -> tuple[list[Job], np.ndarray]:
@@ -222,6 +238,11 @@ class Inference:
         size = math.prod(self.families.cardinalities[variable] for variable in kept)
         if size > LARGEST_TABLE:
             self._refuse(WideTableError(size, kept))
+        if len(kept) > _MOST_ASKED:
+            raise ValueError(
+                f"The joint distribution of {len(kept)} columns was asked for, and an array has an "
+                f"axis for each of {_MOST_ASKED} at most. Leave out the columns of a single state."
+            )
         if len(kept) > 1 and size * n_rows > _LARGEST_ANSWER:
             raise ValueError(
                 f"The joint distribution of {len(kept)} columns has {size:,} entries for each of "

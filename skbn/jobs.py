@@ -66,7 +66,8 @@ def group_rows(
     families : Families
     missing : ndarray of shape (n_variables, n_rows), bool
     kept : sequence of int
-        Variables that stay, missing in all rows. Then only jobs that concern them are found.
+        Variables that stay, missing in all rows, of two states at least. Then only jobs that
+        concern them are found.
     prune : bool
         Leave out what sums to 1. Maxima do not.
     limit : float
@@ -83,7 +84,11 @@ def group_rows(
     WideTableError
         If a table would have more than `limit` entries.
     """
-    barren = families.barren(missing, kept) if prune else np.zeros_like(missing)
+    if prune:
+        barren = families.barren(missing, kept)
+    else:
+        barren = np.zeros_like(missing)
+        barren[families.constant] = True
     live = missing & ~barren
     covered = np.zeros_like(missing)
     for family, members in enumerate(families.members):

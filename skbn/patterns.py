@@ -11,7 +11,8 @@ class Families:
     """The families of a network, as far as summing out asks for them.
 
     Sets of variables, and of families, which are numbered as their children are, are the bits of
-    an integer.
+    an integer. Variables of a single state are members of no family: they tell nothing, and would
+    give every table an axis.
 
     Parameters
     ----------
@@ -28,13 +29,20 @@ class Families:
     of : list of list of int
         The families that each variable is a member of.
     cardinalities : list of int
+    constant : list of int
+        The variables of a single state.
     """
 
     def __init__(self, tables: Sequence[ConditionalTable], order: Sequence[int]) -> None:
-        self.members = [(table.child, *table.parents) for table in tables]
+        self.cardinalities = [table.cardinality for table in tables]
+        self.constant = [v for v, states in enumerate(self.cardinalities) if states == 1]
+        self.members = [
+            tuple(v for v in (table.child, *table.parents) if self.cardinalities[v] > 1)
+            if table.cardinality > 1 else ()
+            for table in tables
+        ]
         self.masks = [sum(1 << member for member in members) for members in self.members]
         self.order = tuple(order)
-        self.cardinalities = [table.cardinality for table in tables]
         self.of: list[list[int]] = [[] for _ in tables]
         for family, members in enumerate(self.members):
             for member in members:
@@ -42,6 +50,8 @@ class Families:
 
     def barren(self, missing: np.ndarray, kept: Collection[int] = ()) -> np.ndarray:
         """Where a variable sums to 1: it and all its descendants are missing, and none is kept.
+
+        Those of a single state always do.
 
         Parameters
         ----------
@@ -57,6 +67,7 @@ class Families:
         for variable in reversed(self.order):
             for family in self.of[variable]:
                 barren[variable] &= barren[family]
+        barren[self.constant] = True
         return barren
 
     def components(

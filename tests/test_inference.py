@@ -386,3 +386,49 @@ def test_alarm_with_a_third_of_the_cells_missing(alarm):
     # Whatever it is grouped with, a row has its own number.
     alone = [network.log_prob_codes(codes[:, [t]], missing[:, [t]])[0] for t in range(20)]
     np.testing.assert_allclose(got[:20], alone, rtol=1e-12)
+
+
+def many_constants(n_constant=90):
+    """v0 -> v1, with columns of a single state as further parents and as children of v0."""
+    codes = np.zeros((n_constant + 2, 40), dtype=np.uint8)
+    codes[0], codes[1] = np.arange(40) % 2, np.arange(40) // 3 % 3
+    half = n_constant // 2
+    parents = [(), (0, *range(2, 2 + half)), *[()] * half, *[(0,)] * (n_constant - half)]
+    data = CategoricalData.from_codes(codes, [2, 3, *[1] * n_constant])
+    with_constants = BayesianNetwork.from_data(
+        data, parents, 1.0, labels=list(range(len(parents))),
+        categories=[np.arange(r) for r in data.cardinalities])
+    without = BayesianNetwork.from_data(
+        CategoricalData.from_codes(codes[:2], [2, 3]), [(), (0,)], 1.0, labels=[0, 1],
+        categories=[np.arange(2), np.arange(3)])
+    return with_constants, without
+
+
+def test_columns_of_a_single_state_tell_nothing_and_take_no_axis():
+    wide, narrow = many_constants()
+    few = np.array([[0, 0, 1, 9, 9, 9], [1, 9, 9, 2, 0, 9]], dtype=np.uint8)
+    missing = np.zeros((92, 6), dtype=bool)
+    missing[:2] = few == 9
+    missing[2:, 3:] = True
+    codes = np.full((92, 6), 7, dtype=np.uint8)
+    codes[:2] = few
+    codes[2:][~missing[2:]] = 0
+    gaps = few == 9
+    np.testing.assert_allclose(
+        wide.log_prob_codes(codes, missing), narrow.log_prob_codes(few, gaps), rtol=1e-13)
+    np.testing.assert_allclose(
+        wide.inference.posterior(codes, missing, [1, 50, 0]),
+        narrow.inference.posterior(few, gaps, [1, 0])[:, :, None, :], rtol=1e-13)
+    completed = wide.inference.most_probable(codes, missing)
+    np.testing.assert_array_equal(completed[:2], narrow.inference.most_probable(few, gaps))
+    assert not completed[2:].any()
+    drawn = wide.inference.sample(codes[:, 5:], missing[:, 5:], 50, np.random.default_rng(0))
+    assert not drawn[2:].any() and set(drawn[1]) == {0, 1, 2}
+
+
+def test_posteriors_of_columns_of_a_single_state_are_one():
+    wide, _ = many_constants()
+    assert wide.posterior(5)[0] == 1.0
+    assert wide.posterior([7, 5], {0: 1}).probabilities.tolist() == [[1.0]]
+    with pytest.raises(ValueError, match=r"70 columns was asked for.*63 at most"):
+        wide.posterior(list(range(5, 75)))
