@@ -160,7 +160,18 @@ def read_graph():
 @pytest.fixture(scope="session")
 def twins():
     """The slow twins of the searches, a file beside this one that is no test."""
-    spec = importlib.util.spec_from_file_location("twins_graph", HERE / "twins_graph.py")
+    return beside("twins_graph")
+
+
+@pytest.fixture(scope="session")
+def golden():
+    """What must be the same to the last bit wherever it is computed."""
+    return beside("golden")
+
+
+def beside(name):
+    """A module of this folder, which is no package."""
+    spec = importlib.util.spec_from_file_location(name, HERE / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

@@ -58,3 +58,9 @@ def test_folds_and_grids(kind, cluster):
     with joblib.parallel_config(backend="dask"):
         spread = kind(model, grid, cv=FOLDS, n_jobs=-1).fit(X).cv_results_["mean_test_score"]
     assert spread.tolist() == alone.tolist()
+
+
+def test_the_golden_table(golden, cluster):
+    expected = golden.results()
+    with joblib.parallel_config(backend="dask"):
+        assert golden.results(2) == expected

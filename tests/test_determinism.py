@@ -1,6 +1,5 @@
 """The same seed gives the same result to the last bit: jobs, backends, processes, order of rows."""
 
-import importlib.util
 import json
 import os
 import subprocess
@@ -33,14 +32,6 @@ GOLDEN = {
     "exact bic": -1333.118785240667,
     "exact bds": -1345.5725747693768,
 }
-
-
-@pytest.fixture(scope="module")
-def golden():
-    spec = importlib.util.spec_from_file_location("golden", HERE / "golden.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
