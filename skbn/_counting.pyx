@@ -6,9 +6,10 @@ few cells per row, and beyond that rows are grouped by the states that occur.
 All kernels release the GIL and trust their caller: codes below their cardinality, shapes that fit.
 """
 
+# Python's own allocator that needs no GIL: tracemalloc sees it, and tests can have it fail.
+from cpython.mem cimport PyMem_RawCalloc as calloc, PyMem_RawFree as free, PyMem_RawMalloc as malloc
 from libc.math cimport fabs, log, rint
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uintptr_t
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 ctypedef fused code_t:

@@ -5,9 +5,13 @@ Trusts its caller: square matrices of one size, nothing NaN. The GIL is released
 alone: for small ones to get it back takes longer than the work.
 """
 
+# Python's own allocator that needs no GIL: tracemalloc sees it, and tests can have it fail.
+from cpython.mem cimport (
+    PyMem_RawCalloc as calloc, PyMem_RawFree as free, PyMem_RawMalloc as malloc,
+    PyMem_RawRealloc as realloc,
+)
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport calloc, free, malloc, realloc
 from libc.string cimport memchr
 
 import numpy as np

@@ -6,8 +6,9 @@ choice of the others (the prefix), are contiguous, and every call works on one s
 All kernels release the GIL and trust their caller.
 """
 
+# Python's own allocator that needs no GIL: tracemalloc sees it, and tests can have it fail.
+from cpython.mem cimport PyMem_RawCalloc as calloc, PyMem_RawFree as free, PyMem_RawMalloc as malloc
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint64_t
-from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memset
 
 

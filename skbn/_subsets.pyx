@@ -6,9 +6,10 @@ choice of the others (the prefix), are contiguous, and every call works on one s
 All kernels release the GIL and trust their caller.
 """
 
+# Python's own allocator that needs no GIL: tracemalloc sees it, and tests can have it fail.
+from cpython.mem cimport PyMem_RawFree as free, PyMem_RawMalloc as malloc
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
-from libc.stdlib cimport free, malloc
 
 
 # Best local scores are worked out in pieces of so many bits, which stay in the first-level cache.
