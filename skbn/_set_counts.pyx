@@ -392,7 +392,7 @@ cdef void visit(
 cdef void visit_block(
     Walk* walk, int64_t n_columns, int64_t prefix, int64_t n_tail
 ) noexcept nogil:
-    """The sets of one prefix, their columns from `n_tail` upward."""
+    """The sets of one prefix, their columns from `n_tail` upward: `max_size` at most."""
     cdef int64_t level, n_cells = 1, size = 0, start, cell
     cdef const int32_t* ends
     for level in range(n_columns, n_tail, -1):
@@ -401,8 +401,6 @@ cdef void visit_block(
             n_cells = take(walk, level, n_cells, -1)
         else:
             n_cells = leave(walk, level, n_cells)
-    if size > walk.max_size:
-        return
     ends = walk.ends + n_tail * walk.n_rows
     start = 0
     for cell in range(n_cells):
@@ -440,12 +438,13 @@ def count_sets(
         Counts below it come first in what is found, in ascending order. At most `length`, and 64:
         the more, the longer it takes to look for them one by one.
     prefix, n_tail : int
-        The columns from `n_tail` upward that all sets have; the lowest ones take every subset.
+        The columns from `n_tail` upward that all sets have, `max_size` at most; the lowest ones
+        take every subset.
     max_size : int
         Sets of more columns are left out.
     found : (enough,), out
-        Counts, and 2^32 times how often each occurs. Enough is the sum over the sets of the most distinct
-        counts that one may have, and one more.
+        Counts, and 2^32 times how often each occurs. Enough is the sum over the sets of the most
+        distinct counts that one may have, and one more.
     begins, ends : (2 ** n_tail,), out
         Zero on entry. Where in `found` the counts of each set are; sets may share them.
     large_sets, large_counts : out

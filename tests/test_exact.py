@@ -335,8 +335,21 @@ def test_blocks_do_not_change_the_result(score, monkeypatch):
     for n_tail in (1, 3, 6):
         monkeypatch.setattr("skbn.exact._tail", lambda n, n_tail=n_tail: n_tail)
         monkeypatch.setattr("skbn.exact._CALL_SETS", 3)
-        assert exact_search(scores, n_jobs=2) == expected[0]
-        assert exact_search(scores, allowed=allowed, max_parents=2) == expected[1]
+        for n_bits in (12, 2):
+            monkeypatch.setattr("skbn.exact._SETTLED_SETS_BITS", n_bits)
+            assert exact_search(scores, n_jobs=2) == expected[0]
+            assert exact_search(scores, allowed=allowed, max_parents=2) == expected[1]
+
+
+def test_how_many_counts_are_known_at_a_time_does_not_change_the_result(monkeypatch):
+    rng = np.random.default_rng(6)
+    codes, cardinalities = random_table(rng, 7, 300)
+    data = CategoricalData.from_codes(codes, cardinalities)
+    expected = [sums_of(data, score, 2.0) for score in (BDeu(), BIC())]
+    for places in (1, 40, 500):
+        monkeypatch.setattr("skbn.layers._PLACES", places)
+        for score, sums in zip((BDeu(), BIC()), expected, strict=True):
+            np.testing.assert_array_equal(sums_of(data, score, 2.0), sums)
 
 
 def test_small_and_constant_tables():

@@ -58,8 +58,11 @@ def log_of(value):
     return math.log(value / Fraction(2) ** shift) + shift * math.log(2)
 
 
+@pytest.mark.parametrize("block_bits", [12, 2])
 @pytest.mark.parametrize("spread", [0, 3, 60, 2000])
-def test_exact_fractions_agree(spread, workers):
+def test_exact_fractions_agree(spread, block_bits, workers, monkeypatch):
+    monkeypatch.setattr("skbn.graph_sums._BLOCK_BITS", block_bits)
+    monkeypatch.setattr("skbn.graph_sums._CALL_PAIRS", 3 ** (block_bits + 1))
     n = 6
     rng = np.random.default_rng(spread)
     powers = rng.integers(-spread, spread + 1, size=(n, 2 ** (n - 1)))
