@@ -215,6 +215,46 @@ def test_against_all_dags(score):
             assert set(np.flatnonzero(required[:, child])) <= set(parents)
 
 
+def first_among(graphs):
+    """Of equally good graphs, the parents that the documentation of the search promises."""
+    left = list(range(graphs.shape[1]))
+    while left:
+        for last in reversed(left):
+            others = [child for child in left if child != last]
+            childless = (graphs[:, others] >> last & 1 == 0).all(axis=1)
+            if childless.any():
+                break
+        graphs = graphs[childless]
+        left.remove(last)
+    return graphs.min(axis=0).tolist()
+
+
+@pytest.mark.parametrize("name", ["bdeu", "bic"])
+def test_which_of_equally_good_networks_is_found(name):
+    rng = np.random.default_rng(11)
+    n_tied = 0
+    for _ in range(40):
+        n = int(rng.integers(2, 5))
+        codes, cardinalities = random_table(rng, n, 40)
+        scores = LocalScores(CategoricalData.from_codes(codes, cardinalities), SCORES[name], 1.0)
+        order = sorted(range(n), key=lambda variable: cardinalities[variable])
+        graphs = all_dags(n)
+        totals = np.array([
+            math.fsum(
+                scores.local(order[child], tuple(order[b] for b in members_of(parents)))
+                for child, parents in enumerate(graph)
+            )
+            for graph in graphs.tolist()
+        ])
+        sizes = np.bitwise_count(graphs).sum(axis=1)
+        good = totals >= totals.max() - 1e-10 * abs(totals.max())
+        tied = graphs[good & (sizes == sizes[good].min())]
+        n_tied += len(tied) > 1
+        found = exact_search(scores).parents
+        assert [sum(1 << order.index(p) for p in found[v]) for v in order] == first_among(tied)
+    assert n_tied > 10
+
+
 def sums_of(data, score, ess, **attributes):
     counting = SubsetSums(data)
     vars(counting).update(attributes)
