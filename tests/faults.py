@@ -14,7 +14,6 @@ or there more than once, is an error: the list follows the code.
 import argparse
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
@@ -60,23 +59,21 @@ def build(tree):
 
 
 def run_tests(names, tree):
-    """What pytest returns, its output, and the first failure; until one fails or hangs."""
+    """What pytest returns, its output, and the first failure, at which it ends."""
     files = [f"tests/test_{name}.py" for name in names]
     environment = dict(os.environ, PYTHONPATH=str(tree), PYTHONDONTWRITEBYTECODE="1")
     environment.setdefault("SKBN_SHARED", str(ROOT.parent / "shared"))
-    running = subprocess.Popen(
-        [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *files],
-        cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=environment,
-        start_new_session=True,
-    )
+    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",
+               "--numprocesses=0", *files]
     try:
-        output, _ = running.communicate(timeout=LONGEST)
+        done = subprocess.run(
+            command, cwd=tree, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+            env=environment, timeout=LONGEST, check=False,
+        )
     except subprocess.TimeoutExpired:
-        os.killpg(running.pid, signal.SIGKILL)
-        running.communicate()
         return 1, "", f"no end within {LONGEST} s"
-    failed = [line for line in output.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return running.returncode, output, failed[0] if failed else ""
+    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return done.returncode, done.stdout, failed[0] if failed else ""
 
 
 def require_clean(names, tree):
