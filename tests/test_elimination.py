@@ -81,6 +81,9 @@ def test_next_goes_a_variable_that_links_fewest_new_pairs(seed):
         sorted(rng.choice(n, rng.integers(1, 4), replace=False).tolist())
         for _ in range(rng.integers(3, 2 * n))
     ]
+    # Some that many know link no new pairs.
+    scopes += [range(n, n + 6), *([n + 6 + k, n + 6 + (k + 1) % 4] for k in range(4))]
+    n += 10
     known = sorted(set(itertools.chain(*scopes)))
     kept = set(rng.choice(known, rng.integers(0, 3), replace=False).tolist())
     graph = nx.Graph()
