@@ -489,7 +489,7 @@ FAULTS = [
           "classifier sklearn_checks"),
     Fault("classifier: a missing class is a class", "classifier.py",
           '        return "error"', "        return self.handle_missing",
-          "classifier missing_cells"),
+          "classifier messages"),
     Fault("predictions: a missing y beside missing cells is the first class", "predictions.py",
           "            missing[-1] = True\n", "", "missing_cells estimator classifier"),
     Fault("predictions: weights of rows are dropped in the score", "predictions.py",
