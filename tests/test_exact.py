@@ -321,6 +321,31 @@ def test_set_sums_of_columns_with_many_states():
     np.testing.assert_allclose(sums_of(data, BDeu(), 1.0), expected, rtol=1e-12)
 
 
+@pytest.mark.parametrize("n_states", [255, 256, 257, 258])
+def test_set_sums_about_the_states_of_a_byte(n_states):
+    rng = np.random.default_rng(n_states)
+    codes = np.array([rng.permutation(n_states) for _ in range(6)])
+    # Pairs of rows that a carry from the first column to the second would make one.
+    pairs = [[one, other, 7, 7, k, k] for k in range(20)
+             for one, other in ((n_states - 1, 0), (0, 1))]
+    codes = np.hstack([codes, np.array(pairs).T])
+    data = CategoricalData.from_codes(codes, [n_states] * 6)
+    expected = sums_by_numpy(codes, data.cardinalities, np.ones(codes.shape[1]), BDeu(), 1.0)
+    np.testing.assert_allclose(sums_of(data, BDeu(), 1.0), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(1, 6), (6, 1), (2, 4)])
+def test_a_table_is_searched_again_with_another_largest_size(sizes):
+    codes = np.random.default_rng(3).integers(3, size=(7, 300))
+    codes[6] = codes[:4].sum(axis=0) % 3
+    data = CategoricalData.from_codes(codes, [3] * 7)
+    for most in sizes:
+        found = exact_search(LocalScores(data, AIC(), 1.0), max_parents=most)
+        again = LocalScores(CategoricalData.from_codes(codes, [3] * 7), AIC(), 1.0)
+        assert found == exact_search(again, max_parents=most)
+        assert most < 4 or max(map(len, found.parents)) >= 4
+
+
 def test_the_search_found_what_it_reports(monkeypatch):
     best = []
 
