@@ -585,7 +585,7 @@ FAULTS = [
           "memory ulimit"),
     Fault("missing cells: an error from elsewhere names one column", "missing.py",
           "return MissingCellsError, (self.gaps,)", "return MissingCellsError, (self.gaps[:1],)",
-          "missing_cells encoding columns persistence"),
+          "encoding"),
     Fault("columns: unknown values are no missing level", "columns.py",
           "    elif has_missing_level(levels):\n        codes", "    elif False:\n        codes",
           "columns missing_cells"),
