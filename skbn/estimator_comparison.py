@@ -59,6 +59,9 @@ def compare_estimators(
         difference_se : ndarray
             Standard error of that, from the differences within each fold; folds share rows of
             training, so it is a guide only. NaN for one fold.
+
+        A loss is infinite where something that came has probability 0, as a class has that is
+        not among those a classifier was fitted to; then what has no value is NaN.
         n_edges : ndarray
             Mean number of edges; NaN for what has none.
         fit_seconds : ndarray
@@ -115,20 +118,21 @@ def compare_estimators(
                      float(np.mean(found["fit_time"]))))
     rows.sort(key=lambda row: row[1].mean())
     losses = np.array([row[1] for row in rows])
-    differences = losses - losses[0]
     n_folds = len(splits)
-    return {
-        "estimator": [row[0] for row in rows],
-        "log_loss": losses.mean(axis=1),
-        "log_loss_std": losses.std(axis=1),
-        "difference": differences.mean(axis=1),
-        "difference_se": (
-            differences.std(axis=1, ddof=1) / n_folds**0.5
-            if n_folds > 1 else np.full(len(rows), np.nan)
-        ),
-        "n_edges": np.array([row[2] for row in rows]),
-        "fit_seconds": np.array([row[3] for row in rows]),
-    }
+    with np.errstate(invalid="ignore"):  # infinite losses
+        differences = losses - losses[0]
+        return {
+            "estimator": [row[0] for row in rows],
+            "log_loss": losses.mean(axis=1),
+            "log_loss_std": losses.std(axis=1),
+            "difference": differences.mean(axis=1),
+            "difference_se": (
+                differences.std(axis=1, ddof=1) / n_folds**0.5
+                if n_folds > 1 else np.full(len(rows), np.nan)
+            ),
+            "n_edges": np.array([row[2] for row in rows]),
+            "fit_seconds": np.array([row[3] for row in rows]),
+        }
 
 
 def _named(estimators: Any) -> Mapping[str, Any]:

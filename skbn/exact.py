@@ -74,7 +74,11 @@ def exact_search(
     """The best network over all DAGs, by dynamic programming over the subsets of the variables.
 
     Time and memory double with every further variable. The method is that of Silander and
-    Myllymaki (2006). Where networks tie, one with the fewest edges is returned.
+    Myllymaki (2006). Where networks tie, one with the fewest edges is returned. Of several such,
+    edges lead to the variables of more states, and of as many to the later ones: in that order
+    the highest variable that can have no children has none, then the highest of the rest that can
+    have none among the rest, and so on; of the parent sets that are left, the one comes that lacks
+    the highest variable by which they differ.
 
     Parameters
     ----------

@@ -271,14 +271,12 @@ class Inference:
             lost = np.flatnonzero(outcome.lost)
             if len(lost):
                 again = Job(rows[lost], job.free, job.evidence, job.families, job.plan)
+                # No more rows than those of one block.
+                ((_, logs),) = self._blocks(again, codes, missing, logs=True)
+                exact = sum_out_logs(job.plan, logs, len(lost))
                 outcome = Outcome(outcome.table.copy(), outcome.log_scale, outcome.lost)
-                start = 0
-                for part, factors in self._blocks(again, codes, missing, logs=True):
-                    exact = sum_out_logs(job.plan, factors, len(part))
-                    places = lost[start : start + len(part)]
-                    outcome.table[..., places] = exact.table
-                    outcome.log_scale[places] = exact.log_scale
-                    start += len(part)
+                outcome.table[..., lost] = exact.table
+                outcome.log_scale[lost] = exact.log_scale
             yield rows, outcome
 
     def _blocks(

@@ -38,7 +38,7 @@ class ParentRules:
             math.comb((allowed & ~required).bit_count(), size)
             for allowed, required in zip(self.allowed, self.required, strict=True)
             if not required & ~allowed
-            for size in range(max(0, self.max_parents - required.bit_count()) + 1)
+            for size in range(self.max_parents - required.bit_count() + 1)
         )
 
     def families(self, child: int) -> Iterator[int]:

@@ -35,13 +35,6 @@ def reachable(
     >>> reachable(parents, children, sources=[0], given=[2])
     {0, 1}
     """
-    opened = set(given)
-    waiting = list(given)
-    while waiting:
-        for parent in parents[waiting.pop()]:
-            if parent not in opened:
-                opened.add(parent)
-                waiting.append(parent)
     given = set(given)
     # A trail arrives at a variable from a child (True) or from a parent (False).
     trails = [(source, True) for source in sources]
@@ -49,10 +42,10 @@ def reachable(
     while trails:
         variable, from_child = trails.pop()
         further = []
-        if from_child or variable in opened:
-            # From a parent this goes through a collider, which `opened` has.
-            if not from_child or variable not in given:
-                further += [(parent, True) for parent in parents[variable]]
+        # What is given turns round a trail from a parent: thus it comes back, as from a child, to
+        # the colliders that what is given descends from, and goes on through them.
+        if from_child != (variable in given):
+            further += [(parent, True) for parent in parents[variable]]
         if variable not in given:
             further += [(child, False) for child in children[variable]]
         for trail in further:

@@ -16,8 +16,8 @@ from skbn.data import CategoricalData
 
 # Programs beside the tests, which import each other as such.
 collect_ignore = [
-    "faults.py", "fuzz.py", "fuzz_calls.py", "fuzz_checks.py", "fuzz_tables.py", "golden.py",
-    "interrupted.py", "limits.py",
+    "fault_list.py", "faults.py", "fuzz.py", "fuzz_calls.py", "fuzz_checks.py", "fuzz_tables.py",
+    "golden.py", "interrupted.py", "limits.py",
 ]
 
 settings.register_profile("skbn", deadline=None, derandomize=True)

@@ -15,6 +15,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbn import BayesNetAverager, edge_posteriors
+from skbn.mixture import NetworkMixture
+from skbn.network import BayesianNetwork
+from skbn.parameters import ConditionalTable
 
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data":
@@ -158,6 +161,20 @@ def test_the_average_is_near_the_ratio_of_marginal_likelihoods(table, ess):
         assert abs(model.score_samples(rows[k : k + 1])[0] - exact) < 4 * error + 1e-9
 
 
+def test_the_prior_over_graphs_and_the_ess_of_the_parameters(table):
+    model = BayesNetAverager(
+        graph_prior=2.5, parameter_ess=30.0, n_graphs=30, random_state=0).fit(table)
+    expected = edge_posteriors(table, graph_prior=2.5)
+    np.testing.assert_array_equal(model.edge_posterior_.edges, expected.edges)
+    assert model.log_marginal_likelihood_ == expected.log_marginal_likelihood
+    for network in model.networks_:
+        for v, levels in enumerate(model.categories_):
+            if not network.parent_indices[v]:
+                counts = (table.iloc[:, v].to_numpy()[:, None] == levels).sum(axis=0)
+                found = np.exp(network.tables[v].log_probabilities[0])
+                np.testing.assert_allclose(found, (counts + 30 / len(levels)) / 90)
+
+
 def test_repeats_pickles_and_clones(model, table):
     again = clone(model).fit(table)
     np.testing.assert_array_equal(again.score_samples(table), model.score_samples(table))
@@ -189,6 +206,20 @@ def test_rows_drawn_have_the_averaged_distribution(model):
     assert p.sum() == pytest.approx(1)
     counts = every.merge(drawn.value_counts().rename("n").reset_index(), how="left")["n"].fillna(0)
     assert (np.abs(counts / 4000 - p) < 5 * np.sqrt(p * (1 - p) / 4000) + 1e-3).all()
+
+
+def test_rows_drawn_come_in_no_order(table):
+    """One network knows one state, and the other the other: rows of both are mixed."""
+    networks = [
+        BayesianNetwork([0], [np.arange(2)], [
+            ConditionalTable(0, (), 2, (), np.zeros((1, 0), dtype=np.uint8), np.log([p]))
+        ])
+        for p in ([1.0, 1e-300], [1e-300, 1.0])
+    ]
+    codes = NetworkMixture(networks, np.array([0.25, 0.75])).sample_codes(
+        2000, np.random.RandomState(0))
+    for part in np.split(codes[0], 10):
+        assert abs(part.mean() - 0.75) < 5 * np.sqrt(0.75 * 0.25 / 200)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals are delivered otherwise")

@@ -378,6 +378,25 @@ AWKWARD = ["", " ", "very low", '"quoted"', "it's", "<5", ">=7.5", "a/b", "//", 
            "a_2", "x5"]
 
 
+def test_keywords_are_no_identifiers():
+    """Other readers take them for what they mean, in any case."""
+    pd = pytest.importorskip("pandas")
+    keywords = ["table", "Default", "NETWORK", "probability", "property", "type", "discrete"]
+    X = np.array([keywords, ["variable", *keywords[:6]]], dtype=object)
+    network = BayesNetStructureEstimator(max_iter=0).fit(
+        pd.DataFrame(X, columns=keywords)).network_
+    text = network.to_bif()
+    again = read_bif(io.StringIO(text))
+    assert list(again.labels) == keywords
+    assert [levels.tolist() for levels in again.categories] == [
+        levels.tolist() for levels in network.categories]
+    used = re.findall(r"^variable (\S+)", text, re.MULTILINE)
+    for states in re.findall(r"type discrete \[ \d+ \] { (.*) }", text):
+        used += states.split(", ")
+    assert len(used) == 21
+    assert not {name.lower() for name in used} & {"variable", *map(str.lower, keywords)}
+
+
 def test_awkward_names_come_back():
     rng = np.random.default_rng(0)
     labels = [*AWKWARD[:12], 5, 2.5, True, "5.0", None]

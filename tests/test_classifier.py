@@ -55,6 +55,16 @@ def test_naive_bayes_by_hand():
     )
 
 
+def test_weights_count_as_repeated_rows():
+    X, y = table()
+    weights = np.arange(len(y)) % 4
+    kept = np.repeat(np.arange(len(y)), weights)
+    weighted = BayesNetClassifier(random_state=0).fit(X, y, weights)
+    repeated = BayesNetClassifier(random_state=0).fit(X[kept], y[kept])
+    assert weighted.edges_ == repeated.edges_
+    np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), rtol=1e-12)
+
+
 def test_a_target_is_required():
     X, y = table()
     message = "BayesNetClassifier requires y to be passed, but the target y is None"

@@ -88,7 +88,8 @@ def random_constraints(rng, n):
     if kind == 1:
         return Constraints.from_names(labels, forbidden_edges=chosen, max_parents=2)
     if kind == 2:
-        return Constraints.from_names(labels, required_edges=chosen[:1])
+        child, *others = rng.permutation(n).tolist()
+        return Constraints.from_names(labels, required_edges=[(a, child) for a in others[:2]])
     if kind == 3:
         return Constraints.from_names(labels, tiers=[labels[: n // 2], labels[n // 2 :]])
     return Constraints.from_names(
@@ -97,7 +98,9 @@ def random_constraints(rng, n):
 
 
 KINDS = ("plain", "constant", "duplicated", "unseen", "whole", "fractional", "unseen+constant")
-PRIORS = (None, 0.7, lambda child, parents: -0.3 * len(parents) ** 2 - 0.1 * child)
+# The last tells families apart by their members, and so which variable is which.
+PRIORS = (None, 0.7, lambda child, parents: -0.3 * len(parents) ** 2 - 0.4 * math.fsum(
+    (1 + child) ** 2 * (2 + parent) % 5 for parent in parents))
 
 
 @pytest.mark.parametrize("name", sorted(SCORES))
@@ -377,9 +380,27 @@ def test_refusals():
         edge_posteriors(X[:, :3], graph_prior=lambda variable, parents: -np.inf)
 
 
-def test_a_grid_of_equivalent_sample_sizes():
+@pytest.mark.parametrize("asked", [
+    {"max_parents": 1}, {"required_edges": [("a", "c")]}, {"forbidden_edges": [("a", "b")]},
+    {"tiers": [["c"], ["a", "b"]]},
+])
+def test_constraints_by_name(asked):
+    X = pd.DataFrame(np.random.default_rng(0).integers(2, size=(20, 3)), columns=list("cab"))
+    X["b"] = X["a"]
+    constraints = Constraints.from_names(list("cab"), **asked)
+    data = CategoricalData.from_codes(X.to_numpy().T, [2, 2, 2])
+    expected = posterior_of(LocalScores(data, SCORES["bdeu"], 1.0), list("cab"), constraints)
+    found = edge_posteriors(X, **asked)
+    np.testing.assert_array_equal(found.edges, expected.edges)
+    assert found.log_marginal_likelihood == expected.log_marginal_likelihood
+    assert found.log_sum < edge_posteriors(X).log_sum
+
+
+@pytest.mark.parametrize("constant", [False, True])
+def test_a_grid_of_equivalent_sample_sizes(constant):
     X = np.random.default_rng(0).integers(3, size=(40, 5))
-    data = CategoricalData.from_codes(X.T, [3] * 5)
+    X[:, 2] *= not constant
+    data = CategoricalData.from_codes(X.T, [3, 3, 1 if constant else 3, 3, 3])
     grid = [0.5, 2.0, 30.0]
     for constraints in (Constraints.none(5), Constraints.none(5, 2)):
         found = log_marginal_likelihoods(

@@ -215,6 +215,8 @@ def test_many_parents_and_a_constant_column():
     assert (crowded["aic_change"] == -math.inf).all()
     assert (constant["log_bayes_factor"] == 0).all()
     assert (constant["degrees_of_freedom"] == 0).all()
+    assert (constant["aic_change"] == 0).all()
+    assert (constant["verdict"] == "unsupported").all()
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ def carry_out(plan, scopes, factors, cardinalities, kept):
     used = set()
     for step in plan.steps:
         assert not used & set(step.slots)
+        sizes = [math.prod(cardinalities[v] for v in slots[slot][0]) for slot in step.slots]
+        assert sizes == sorted(sizes)
         used |= set(step.slots)
         operands = []
         for slot, shape in zip(step.slots, step.shapes, strict=True):
@@ -69,6 +71,34 @@ def test_min_fill_finds_the_width_of_graphs_that_have_no_better_order():
     assert width(nx.complete_graph(9)) == 8
     assert width(relabel(nx.grid_2d_graph(4, 4))) == 4
     assert width(relabel(nx.grid_2d_graph(3, 20))) == 3
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_next_goes_a_variable_that_links_fewest_new_pairs(seed):
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 12))
+    scopes = [
+        sorted(rng.choice(n, rng.integers(1, 4), replace=False).tolist())
+        for _ in range(rng.integers(3, 2 * n))
+    ]
+    # Some that many know link no new pairs.
+    scopes += [range(n, n + 6), *([n + 6 + k, n + 6 + (k + 1) % 4] for k in range(4))]
+    n += 10
+    known = sorted(set(itertools.chain(*scopes)))
+    kept = set(rng.choice(known, rng.integers(0, 3), replace=False).tolist())
+    graph = nx.Graph()
+    graph.add_nodes_from(known)
+    graph.add_edges_from(pair for scope in scopes for pair in itertools.combinations(scope, 2))
+
+    def new_pairs(variable):
+        pairs = itertools.combinations(graph[variable], 2)
+        return [pair for pair in pairs if not graph.has_edge(*pair)]
+
+    for step in plan_elimination(scopes, rng.integers(1, 5, n).tolist(), kept).steps[:-1]:
+        waiting = set(graph) - kept
+        assert len(new_pairs(step.variable)) == min(len(new_pairs(v)) for v in waiting)
+        graph.add_edges_from(new_pairs(step.variable))
+        graph.remove_node(step.variable)
 
 
 def test_orders_of_a_thousand_variables_are_found_fast():

@@ -1,6 +1,7 @@
 """Tables: the same codes from every library, and what is wrong with a table as a whole."""
 
 import os
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -229,6 +230,20 @@ def test_messages_name_the_column():
 
 
 # categories=
+
+
+@pytest.mark.parametrize("table", [
+    [["a", None], [None, 1], ["b", None]], [[0.5, 1.5], [2.25, 3.5], [1.0, 0.1]],
+])
+def test_errors_come_whole_from_other_processes(table):
+    with pytest.raises(ValueError, match="Column 'left'") as caught:
+        learn_categories(table, ["left", "right"])
+    error = caught.value
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert str(again) == str(error)
+    assert "'right'" in str(again)
+    assert vars(again) == vars(error)
 
 
 def test_categories_by_list_and_by_label():

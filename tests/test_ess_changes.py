@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.optimize import brentq, minimize_scalar
 
 from skbn import (
     ess_sign_changes,
@@ -95,6 +96,29 @@ def test_all_changes_are_found_and_right_to_one_in_ten_million():
         for left, right in zip(fine[apart][crossings], fine[apart][crossings + 1], strict=True):
             assert ((changes >= left) & (changes <= right)).any()
     assert n_changes > 80
+
+
+@pytest.mark.parametrize("height", [1e-3, 1e-5, 1e-7, -1e-5])
+def test_a_hump_that_just_reaches_zero_has_two_changes(height):
+    """Both lie between two points of any coarse grid."""
+    def hump(taken):
+        counts = THREE_CHANGES.astype(float)
+        counts[1, 0, 0] -= taken
+        found = minimize_scalar(
+            lambda u: -log_bayes_factor(counts, ess=math.exp(u)), bounds=(0.0, 4.0),
+            method="bounded", options={"xatol": 1e-9},
+        )
+        return counts, math.exp(found.x), -found.fun
+
+    taken = brentq(lambda taken: hump(taken)[2] - height, 2.0, 6.0, xtol=1e-13)
+    counts, ess, _ = hump(taken)
+    assert sign(counts, ess) == math.copysign(1, height)
+    assert sign(counts, ess / 1.15) == sign(counts, ess * 1.15) == -1
+    changes = ess_sign_changes(counts)
+    near = changes[np.abs(np.log(changes / ess)) < math.log(1.15)]
+    assert len(near) == (2 if height > 0 else 0)
+    for change in near:
+        assert sign(counts, change * (1 - 1e-6)) * sign(counts, change * (1 + 1e-6)) == -1
 
 
 def test_the_threshold_and_the_limit_agree():

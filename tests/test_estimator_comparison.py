@@ -63,6 +63,23 @@ def test_class_losses_beside_other_classifiers(table):
     assert np.isclose(found["log_loss"][1], np.mean(expected))
 
 
+def test_a_class_that_is_not_known_has_probability_0(table):
+    X, y = table[:, 1:], np.array(["a", "b"] * 60)
+    y[7] = "rare"
+    cv = KFold(3)
+    estimators = {
+        "known": BayesNetClassifier(max_parents=0),
+        "of the fold": DummyClassifier(strategy="prior"),
+    }
+    found = compare_estimators(estimators, X, y, cv=cv)
+    assert found["estimator"] == ["known", "of the fold"]
+    assert np.isfinite(found["log_loss"][0])
+    assert found["log_loss"][1] == found["difference"][1] == np.inf
+    assert np.isnan([found["log_loss_std"][1], found["difference_se"][1]]).all()
+    found = compare_estimators([DummyClassifier(strategy="uniform")], X, y, cv=cv)
+    assert found["log_loss"][0] == np.inf
+
+
 def test_pipelines_and_frames(table):
     pd = pytest.importorskip("pandas")
     X = pd.DataFrame(table, columns=list("abcd")).astype("category")

@@ -215,6 +215,46 @@ def test_against_all_dags(score):
             assert set(np.flatnonzero(required[:, child])) <= set(parents)
 
 
+def first_among(graphs):
+    """Of equally good graphs, the parents that the documentation of the search promises."""
+    left = list(range(graphs.shape[1]))
+    while left:
+        for last in reversed(left):
+            others = [child for child in left if child != last]
+            childless = (graphs[:, others] >> last & 1 == 0).all(axis=1)
+            if childless.any():
+                break
+        graphs = graphs[childless]
+        left.remove(last)
+    return graphs.min(axis=0).tolist()
+
+
+@pytest.mark.parametrize("name", ["bdeu", "bic"])
+def test_which_of_equally_good_networks_is_found(name):
+    rng = np.random.default_rng(11)
+    n_tied = 0
+    for _ in range(40):
+        n = int(rng.integers(2, 5))
+        codes, cardinalities = random_table(rng, n, 40)
+        scores = LocalScores(CategoricalData.from_codes(codes, cardinalities), SCORES[name], 1.0)
+        order = sorted(range(n), key=lambda variable: cardinalities[variable])
+        graphs = all_dags(n)
+        totals = np.array([
+            math.fsum(
+                scores.local(order[child], tuple(order[b] for b in members_of(parents)))
+                for child, parents in enumerate(graph)
+            )
+            for graph in graphs.tolist()
+        ])
+        sizes = np.bitwise_count(graphs).sum(axis=1)
+        good = totals >= totals.max() - 1e-10 * abs(totals.max())
+        tied = graphs[good & (sizes == sizes[good].min())]
+        n_tied += len(tied) > 1
+        found = exact_search(scores).parents
+        assert [sum(1 << order.index(p) for p in found[v]) for v in order] == first_among(tied)
+    assert n_tied > 10
+
+
 def sums_of(data, score, ess, **attributes):
     counting = SubsetSums(data)
     vars(counting).update(attributes)
@@ -279,6 +319,31 @@ def test_set_sums_of_columns_with_many_states():
     data = CategoricalData.from_codes(codes, [300, 2**20, 2, 2, 300])
     expected = sums_by_numpy(codes, data.cardinalities, np.ones(2000), BDeu(), 1.0)
     np.testing.assert_allclose(sums_of(data, BDeu(), 1.0), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_states", [255, 256, 257, 258])
+def test_set_sums_about_the_states_of_a_byte(n_states):
+    rng = np.random.default_rng(n_states)
+    codes = np.array([rng.permutation(n_states) for _ in range(6)])
+    # Pairs of rows that a carry from the first column to the second would make one.
+    pairs = [[one, other, 7, 7, k, k] for k in range(20)
+             for one, other in ((n_states - 1, 0), (0, 1))]
+    codes = np.hstack([codes, np.array(pairs).T])
+    data = CategoricalData.from_codes(codes, [n_states] * 6)
+    expected = sums_by_numpy(codes, data.cardinalities, np.ones(codes.shape[1]), BDeu(), 1.0)
+    np.testing.assert_allclose(sums_of(data, BDeu(), 1.0), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("sizes", [(1, 6), (6, 1), (2, 4)])
+def test_a_table_is_searched_again_with_another_largest_size(sizes):
+    codes = np.random.default_rng(3).integers(3, size=(7, 300))
+    codes[6] = codes[:4].sum(axis=0) % 3
+    data = CategoricalData.from_codes(codes, [3] * 7)
+    for most in sizes:
+        found = exact_search(LocalScores(data, AIC(), 1.0), max_parents=most)
+        again = LocalScores(CategoricalData.from_codes(codes, [3] * 7), AIC(), 1.0)
+        assert found == exact_search(again, max_parents=most)
+        assert most < 4 or max(map(len, found.parents)) >= 4
 
 
 def test_the_search_found_what_it_reports(monkeypatch):

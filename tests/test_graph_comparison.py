@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 from joblib import parallel_config
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_selection import SelectKBest
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
@@ -211,6 +211,22 @@ def test_bootstrap_of_a_pipeline_fits_its_steps_on_every_resample():
         n_resamples=2, random_state=0,
     )
     assert frame.labels == ["a", "b", "c", "y"]
+
+
+def test_steps_see_the_classes_of_the_rows_drawn():
+    class Checks(TransformerMixin, BaseEstimator):
+        def fit(self, X, y):
+            np.testing.assert_array_equal(X[:, 0], y)
+            self.seen_ = len(y)
+            return self
+
+        def transform(self, X):
+            return X
+
+    X = np.random.default_rng(0).integers(3, size=(50, 2))
+    found = bootstrap_edges(
+        make_pipeline(Checks(), BayesNetClassifier()), X, X[:, 0], n_resamples=3, random_state=0)
+    assert found.strength[0, 2] == 1
 
 
 def test_bootstrap_says_what_it_takes():

@@ -9,6 +9,7 @@ from skbn import BayesNetStructureEstimator, from_networkx
 from skbn.network import BayesianNetwork
 
 networkx = pytest.importorskip("networkx")
+pandas = pytest.importorskip("pandas")
 
 
 @pytest.fixture
@@ -49,6 +50,29 @@ def test_it_comes_back_renamed_and_in_another_order(network):
     rows = np.random.default_rng(1).integers(0, 3, size=(4, 30)).astype(np.uint8)
     np.testing.assert_array_equal(again.tables[2].log_prob(rows[::-1]),
                                   network.tables[1].log_prob(rows))
+
+
+@pytest.mark.parametrize("sizes", [(2, 3, 4, 3), (900, 3, 4, 700)])
+def test_turned_round_it_is_what_is_fitted_to_the_columns_turned_round(sizes):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(r, size=60) for r in sizes])
+    edges = [("d", "b"), ("a", "b"), ("b", "c"), ("d", "c")]
+
+    def fitted(names):
+        data = {name: X[:, "abcd".index(name)] for name in names}
+        levels = {name: range(sizes["abcd".index(name)]) for name in names}
+        model = BayesNetStructureEstimator(init=edges, max_iter=0, categories=levels)
+        return model.fit(pandas.DataFrame(data)).network_
+
+    graph = fitted("abcd").to_networkx()
+    turned = networkx.DiGraph()
+    turned.add_nodes_from(reversed(list(graph.nodes(data=True))))
+    turned.add_edges_from(graph.edges(data=True))
+    network = from_networkx(turned)
+    assert same(network, fitted("dcba"))
+    codes = X[:, ::-1].T.astype(np.uint16)
+    np.testing.assert_array_equal(
+        network.log_prob_codes(codes), fitted("dcba").log_prob_codes(codes))
 
 
 def test_what_does_not_fit_is_refused(network):

@@ -137,14 +137,16 @@ def test_independent_columns(per_edge, workers):
 @pytest.mark.parametrize("max_parents", [0, 1, 2, 4])
 @pytest.mark.parametrize("over_orders", [False, True])
 def test_closed_forms_of_the_prior_agree_with_sums(max_parents, over_orders, workers):
-    plain = Constraints.none(5, max_parents)
-    for log_prior in (None, EdgePenalty(0.8)):
-        closed = log_prior_total(plain, log_prior, range(5), workers, over_orders=over_orders)
-        summed = log_prior_total(
-            plain, lambda child, parents: -0.8 * len(parents) * (log_prior is not None),  # noqa: B023
-            range(5), workers, over_orders=over_orders,
-        )
-        assert closed == pytest.approx(summed, abs=1e-12)
+    every = Constraints.none(5, max_parents)
+    for plain in (every, every.isolating(np.array([False, True, False, False, True]))):
+        for log_prior in (None, EdgePenalty(0.8)):
+            closed = log_prior_total(plain, log_prior, range(5), workers, over_orders=over_orders)
+            summed = log_prior_total(
+                plain,
+                lambda child, parents: -0.8 * len(parents) * (log_prior is not None),  # noqa: B023
+                range(5), workers, over_orders=over_orders,
+            )
+            assert closed == pytest.approx(summed, abs=1e-12)
 
 
 def test_bits_of_sets():

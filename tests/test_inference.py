@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skbn import inference, jobs, messages
-from skbn.data import CategoricalData
+from skbn.data import CategoricalData, smallest_code_type
 from skbn.network import BayesianNetwork
 from skbn.parameters import ConditionalTable
 
@@ -195,6 +195,21 @@ def test_codes_of_missing_cells_are_not_read():
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.parametrize("n_states", [255, 256, 257, 400])
+def test_columns_of_many_states_are_completed(n_states):
+    rng = np.random.default_rng(n_states)
+    p = [rng.random((1, n_states)), rng.random((n_states, 3))]
+    p[0][0, -1] = 9.0  # the most probable by far, unless the second says otherwise
+    p[1][-1] = [1.0, 1.0, 1e-9]
+    log_tables = [np.log(rows / rows.sum(axis=1, keepdims=True)) for rows in p]
+    codes = np.array([[0, 0, 0], [0, 1, 2]], dtype=np.uint16)
+    missing = np.array([[True] * 3, [False] * 3])
+    found = chain(log_tables).inference.most_probable(codes, missing)
+    joint = log_tables[0].T + log_tables[1]
+    np.testing.assert_array_equal(found[0], joint.argmax(axis=0))
+    assert n_states - 1 in found[0]
+
+
 # Numbers below the smallest float.
 
 
@@ -204,7 +219,8 @@ def chain(log_tables):
     for child, log_p in enumerate(log_tables):
         parents = (child - 1,) if child else ()
         sizes = (len(log_p),) if child else ()
-        configurations = np.arange(len(log_p), dtype=np.uint8).reshape(len(log_p), -1)[:, :child]
+        configurations = np.arange(len(log_p), dtype=smallest_code_type(len(log_p)))
+        configurations = configurations[:, None][:, : len(parents)]
         tables.append(ConditionalTable(
             child, parents, log_p.shape[1], sizes, configurations, log_p))
     return named(tables)

@@ -6,7 +6,13 @@ import sys
 
 import pytest
 
-from skbn.memory import available_memory, memory_limit, readable, refuse_if_too_large
+from skbn.memory import (
+    _control_group,
+    available_memory,
+    memory_limit,
+    readable,
+    refuse_if_too_large,
+)
 
 
 def test_available_memory_is_something():
@@ -24,6 +30,23 @@ def test_a_limit_of_the_address_space_counts():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert 0 < float(done.stdout) < 3 * 2**30
+
+
+@pytest.mark.parametrize("version", [2, 1])
+def test_a_control_group_leaves_what_it_does_not_use_or_can_drop(version, tmp_path, monkeypatch):
+    names = {
+        2: ("memory.max", "memory.current", "inactive_file"),
+        1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
+    }
+    limit, used, cached = names[version]
+    monkeypatch.setattr("skbn.memory.Path", lambda folder, name: tmp_path / name)
+    assert _control_group() == math.inf
+    (tmp_path / limit).write_text("1000\n")
+    (tmp_path / used).write_text("600\n")
+    (tmp_path / "memory.stat").write_text(f"anon 450\n{cached} 150\nactive_file 7\n")
+    assert _control_group() == 550
+    (tmp_path / limit).write_text("max\n")
+    assert _control_group() == math.inf
 
 
 def test_refusal_names_both_numbers_and_the_cure():

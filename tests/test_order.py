@@ -180,6 +180,20 @@ def test_order_search_keeps_constraints_and_reports_its_score(seed, problem, twi
     assert result.parents == [tuple(sorted(given)) for given in result.parents]
 
 
+def test_places_that_tie_are_drawn_alike():
+    data = CategoricalData.from_codes(np.zeros((4, 9), np.uint8), [1] * 4)
+    scores, constraints, draw = LocalScores(data, BDeu(), 1.0), Constraints.none(4), rng()
+    trees = [GrowShrinkTree(v, scores, constraints) for v in range(4)]
+    drawn = Counter()
+    for _ in range(800):
+        order, gain = order_module._place(trees, [2, 0, 3, 1], 0, constraints, 1e-9, draw)
+        assert gain == 0.0
+        assert [v for v in order if v] == [2, 3, 1]
+        drawn[order.index(0)] += 1
+    assert len(drawn) == 4
+    assert chisquare([*drawn.values()]).pvalue > 1e-3
+
+
 def test_max_iter_limits_the_sweeps(problem):
     scores, _ = problem(0, 6, 60)
     constraints = Constraints.none(6)

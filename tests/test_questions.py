@@ -296,6 +296,18 @@ def test_evidence_of_probability_0(ask):
     assert "network: 'rain' = 'yes' and 'sprinkler' = 'on' cannot" in str(caught.value)
 
 
+def test_what_a_table_has_of_the_columns_asked_for_is_no_evidence():
+    """Of the three rows the first is impossible, and the others are not, but for what is asked."""
+    rows = pd.DataFrame({
+        "rain": ["no", "no", "yes"], "sprinkler": ["off", "off", "off"],
+        "wet": [True, False, True],
+    })
+    answer = NETWORK.posterior("wet", rows)
+    np.testing.assert_allclose(answer.probabilities, [[1, 0], [1, 0], [0.2, 0.8]], atol=1e-15)
+    np.testing.assert_array_equal(
+        answer.probabilities, NETWORK.posterior("wet", rows.drop(columns="wet")).probabilities)
+
+
 def test_rows_of_probability_0():
     rows = pd.DataFrame([{"rain": "yes"}, IMPOSSIBLE, IMPOSSIBLE])
     assert NETWORK.log_prob(rows)[1] == -np.inf
