@@ -59,13 +59,13 @@ def compare_estimators(
         difference_se : ndarray
             Standard error of that, from the differences within each fold; folds share rows of
             training, so it is a guide only. NaN for one fold.
-
-        A loss is infinite where something that came has probability 0, as a class has that is
-        not among those a classifier was fitted to; then what has no value is NaN.
         n_edges : ndarray
             Mean number of edges; NaN for what has none.
         fit_seconds : ndarray
             Mean time to fit.
+
+        A loss is infinite where something came that has probability 0, as a class has to a
+        classifier that was not fitted to it; differences without a value are NaN.
 
     Raises
     ------
