@@ -19,7 +19,7 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from fuzz_calls import draw_call
+from fuzz_calls import draw_call, kind_of_call
 from fuzz_checks import Violation, raised_by_us
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 
@@ -27,15 +27,18 @@ SECONDS_PER_CASE = 120
 ALLOWED = (ValueError, TypeError, MemoryError, NotFittedError)
 
 
-def run_case(seed, number):
+def run_case(seed, number, only=None):
     """A word for what happened; raises `Violation`."""
+    kind = kind_of_call(number)
+    if only is not None and only != kind.__name__:
+        return f"another kind than {only}"
     rng = np.random.default_rng([seed, number])
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         # ConvergenceWarning is one of the first kind; those of numpy are errors.
         warnings.simplefilter("ignore", UserWarning)
         warnings.simplefilter("ignore", FitFailedWarning)
-        call = draw_call(rng)
+        call = draw_call(rng, kind)
         try:
             call.run()
         except Violation as problem:
@@ -71,7 +74,7 @@ def judge(call, error):
         raise Violation(f"refused for nothing: {told}") from error
 
 
-def work(seed, start, stop, seconds, place, results):
+def work(seed, start, stop, seconds, only, place, results):
     """Run cases and put what they came to into a queue."""
     faulthandler.enable()
     ends = time.monotonic() + seconds
@@ -83,7 +86,7 @@ def work(seed, start, stop, seconds, place, results):
         faulthandler.dump_traceback_later(SECONDS_PER_CASE, exit=True)
         began = time.process_time()
         try:
-            found[run_case(seed, number)] += 1
+            found[run_case(seed, number, only)] += 1
         except Exception as problem:
             told = str(problem) if isinstance(problem, Violation) else traceback.format_exc()
             # A pipe holds 64 kB before somebody reads it.
@@ -103,6 +106,7 @@ def main(arguments=None):
     parser.add_argument("--cases", type=int, default=None)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--replay", metavar="SEED:CASE", default=None)
+    parser.add_argument("--only", metavar="KIND", help="a class of calls, such as TheoryCall")
     parser.add_argument("--go-on", action="store_true", help="do not stop at a violation")
     given = parser.parse_args(arguments)
     if given.replay:
@@ -114,7 +118,8 @@ def main(arguments=None):
     stop = sys.maxsize if given.cases is None else given.cases
     ends, start, found, failed = time.monotonic() + given.seconds, 0, Counter(), []
     while start < stop and time.monotonic() < ends:
-        kind, start, told, counts = watch(given.seed, start, stop, ends - time.monotonic())
+        kind, start, told, counts = watch(
+            given.seed, start, stop, ends - time.monotonic(), given.only)
         found += counts
         if kind == "done":
             break
@@ -132,11 +137,11 @@ def main(arguments=None):
     return 1 if failed else 0
 
 
-def watch(seed, start, stop, seconds):
+def watch(seed, start, stop, seconds, only):
     """Cases from `start` on in a process of their own, until its end."""
     context = multiprocessing.get_context("spawn")
     place, results = context.Value("q", start), context.SimpleQueue()
-    child = context.Process(target=work, args=(seed, start, stop, seconds, place, results))
+    child = context.Process(target=work, args=(seed, start, stop, seconds, only, place, results))
     child.start()
     child.join()
     if results.empty():
