@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn.bootstrap import BootstrapEdges
 from skbn.edge_report import edge_report
-from skbn.given_graph import fitted_within, labels_of, read_graph
+from skbn.given_graph import different_names, fitted_within, labels_of, read_graph
 from skbn.graph_comparison import compare_graphs
 from skbn.graph_picture import FONT_SIZE, KINDS, EdgeLook, GraphPicture, LegendEntry, picture_of
 from skbn.graph_posterior import EdgePosteriors
@@ -212,7 +212,7 @@ class NetworkDisplay:
         if labels is None:
             known = [*labels_of(graph), *([] if reference is None else labels_of(reference))]
             labels = dict.fromkeys(known)
-        labels = list(labels)
+        labels = different_names(labels, "labels")
         if reference is None:
             edges, kinds = read_graph(graph, labels).edges, None
             edges = [(labels[a], labels[b]) for a, b in edges]

@@ -2,9 +2,14 @@
 
 import warnings
 
+from fuzz_contingency import ArrayCall, ContingencyCall
 from fuzz_estimators import EstimatorCall
+from fuzz_files import ReadCall, WriteCall
+from fuzz_graphs import ComparisonCall
 from fuzz_paths import PathCall
 from fuzz_posteriors import PosteriorCall
+from fuzz_questions import QuestionCall, StructureCall
+from fuzz_resampling import BootstrapCall, EstimatorsCall
 from fuzz_scores import GraphCall
 from fuzz_searches import SearchCVCall
 from fuzz_theory import TheoryCall
@@ -12,14 +17,19 @@ from fuzz_theory import TheoryCall
 # In a round of cases; every kind comes in each.
 ROUND = {
     EstimatorCall: 20, GraphCall: 8, PathCall: 2, SearchCVCall: 2, PosteriorCall: 3, TheoryCall: 2,
+    QuestionCall: 8, StructureCall: 2,
+    ReadCall: 4, WriteCall: 4, ComparisonCall: 4, ContingencyCall: 4,
+    ArrayCall: 2, BootstrapCall: 2, EstimatorsCall: 2,
 }
 _DEALT = sorted(
     ((k + 0.5) / share, kind.__name__, kind) for kind, share in ROUND.items() for k in range(share)
 )
 
 
-def kind_of_call(number):
+def kind_of_call(number, only=None):
     """The kind of a case: all kinds come, spread evenly, in as many cases as a round has."""
+    if only is not None:
+        return next(kind for kind in ROUND if kind.__name__ == only)
     return _DEALT[number % len(_DEALT)][2]
 
 
