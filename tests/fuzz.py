@@ -73,7 +73,10 @@ def judge(call, error):
     sent = "joblib" in where.parts and getattr(error, "__cause__", None) is not None
     # scikit-learn leaves seeds that are none to numpy.
     seed = "!random_state" in call.flaws and where.suffix == ".pyx" and "random" in where.parts
-    if not (raised_by_us(error) or sent or seed or "sklearn" in where.parts):
+    # As it does numbers of jobs to joblib; and matplotlib knows its maps of colours.
+    others = any(flaw in call.flaws and library in where.parts
+                 for flaw, library in (("!n_jobs", "joblib"), ("!cmap", "matplotlib")))
+    if not (raised_by_us(error) or sent or seed or others or "sklearn" in where.parts):
         raise Violation(f"not raised on purpose: {told}") from error
     if not call.flaws:
         raise Violation(f"refused for nothing: {told}") from error

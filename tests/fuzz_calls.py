@@ -3,6 +3,7 @@
 import warnings
 
 from fuzz_contingency import ArrayCall, ContingencyCall
+from fuzz_displays import CurveDisplayCall, NetworkDisplayCall
 from fuzz_estimators import EstimatorCall
 from fuzz_files import ReadCall, WriteCall
 from fuzz_graphs import ComparisonCall
@@ -20,6 +21,7 @@ ROUND = {
     QuestionCall: 8, StructureCall: 2,
     ReadCall: 4, WriteCall: 4, ComparisonCall: 4, ContingencyCall: 4,
     ArrayCall: 2, BootstrapCall: 2, EstimatorsCall: 2,
+    NetworkDisplayCall: 2, CurveDisplayCall: 1,
 }
 _DEALT = sorted(
     ((k + 0.5) / share, kind.__name__, kind) for kind, share in ROUND.items() for k in range(share)
