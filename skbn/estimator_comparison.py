@@ -70,7 +70,8 @@ def compare_estimators(
         If there are no estimators, or classifiers stand beside others: their losses are of
         different things. Errors of `fit` and of scoring are raised as they come.
     TypeError
-        For what is no mapping or list, and for a list of estimators that are written alike.
+        For what is no mapping or list, for what is no estimator in it, and for a list of
+        estimators that are written alike.
 
     Examples
     --------
@@ -89,6 +90,9 @@ def compare_estimators(
     estimators = _named(estimators)
     if not estimators:
         raise ValueError("estimators must name at least one estimator.")
+    for name, estimator in estimators.items():
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            raise TypeError(f"estimators must hold estimators, but {name!r} is {estimator!r}.")
     kinds = {name: is_classifier(estimator) for name, estimator in estimators.items()}
     if len(set(kinds.values())) > 1:
         raise ValueError(

@@ -163,7 +163,7 @@ class NetworkDisplayCall:
         options = {**self.options, **self.canvas.options()}
         name, value = getattr(self, "spoiled", (None, None))
         if name in ("target", "edge_width", "reference") or (
-            name == "kinds" or name == "labels" and self.way == "from_graph"
+            name == "kinds" or (name == "labels" and self.way == "from_graph")
         ):
             options[name] = value
         if self.way == "from_graph":

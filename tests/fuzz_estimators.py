@@ -16,6 +16,7 @@ from fuzz_checks import (
     check_history,
     check_predictions,
     check_questions,
+    check_refusals,
     check_tables,
     close,
     require,
@@ -129,6 +130,8 @@ class EstimatorCall:
         check_predictions(rng, bn, seen, self.has_y, problem.is_array)
         if rng.random() < 0.3:
             check_gaps(rng, bn, bn.n_features_in_, problem.is_array)
+        if rng.random() < 0.2:
+            check_refusals(rng, bn, seen, self.has_y)
         if rng.random() < 0.3:
             check_questions(rng, bn)
         if rng.random() < 0.2:

@@ -119,7 +119,7 @@ def damaged(rng, text):
             numbers = list(re.finditer(r"[0-9][0-9.e+-]*", text))
             if numbers:
                 found = pick(rng, numbers)
-                new = pick(rng, ["0", "1", "-0.1", "1e-320", "0.0", "99999999999", "1.0000001", "."])
+                new = pick(rng, ["0", "1", "-0.1", "1e-320", "0.0", "9999999999", "1.0000001", "."])
                 text = text[: found.start()] + new + text[found.end() :]
     return text
 

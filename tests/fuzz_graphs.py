@@ -60,7 +60,8 @@ class ComparisonCall:
         if self.name == "full_graph":
             self.flaws.clear()
             if rng.random() < 0.2:
-                self.order = pick(rng, [3, None, 1.5, object(), ["a", "b", "a"], [["a"], "b"], ["a", {}]])
+                self.order = pick(
+                    rng, [3, None, 1.5, object(), ["a", "b", "a"], [["a"], "b"], ["a", {}]])
                 self.flaws.append("!order")
 
     def _draw(self, rng):

@@ -39,7 +39,8 @@ ILLEGAL = {
     "score_type": ["bde", None, 3, OwnScore, object()],
     "ess": [0, -1.0, math.nan, math.inf, "three", None, [1.0], 1j],
     "search": ["fast", None, 3, GreedySearch, object(), TabuSearch(tabu_length=-1),
-               TabuSearch(patience=1.5)],
+               TabuSearch(patience=1.5), ExactSearch(max_memory=-1), ExactSearch(n_jobs="two"),
+               ExactSearch(verbose="loud")],
     "init": ["start", None, 3, [("x0", "no such column")], np.zeros((1, 9))],
     "n_restarts": [-1, 1.5, "two", None],
     "max_parents": [-1, 1.5, "two"],
@@ -76,7 +77,8 @@ def draw_parameters(rng, problem, names, *, policies=True):
     sometimes("search", 0.7, lambda: pick(rng, [
         *SEARCHES, TabuSearch(tabu_length=int(rng.integers(5)), patience=int(rng.integers(5))),
         GreedySearch(), FirstAscentSearch(), OrderSearch(), ExactSearch(),
-        ExactSearch(n_jobs=2), ExactSearch(max_memory=int(10 ** rng.uniform(0, 9))),
+        ExactSearch(n_jobs=2), ExactSearch(verbose=0),
+        ExactSearch(max_memory=int(10 ** rng.uniform(0, 9))),
     ]))
     search = chosen.get("search")
     exact = search == "exact" or isinstance(search, ExactSearch)

@@ -31,6 +31,10 @@ class PathCall:
                     self.parameters.pop(name, None)
         self.grid = pick(
             rng, [[1.0], [3, 1, 3], np.logspace(-2, 3, 6), range(1, 5), [1e-300, 1e300]])
+        if rng.random() < 0.3:
+            # Sums over all graphs are of other scores, searches and tables refused.
+            self.parameters["all_graphs"] = bool(rng.random() < 0.7)
+            self.flaws += ["?all_graphs"] * self.parameters["all_graphs"]
         if rng.random() < 0.05:
             self.grid = pick(rng, [[], 3, "ess", [0.0], [-1], [math.nan], [[1]], None])
             self.flaws.append("!grid")
@@ -60,6 +64,9 @@ class PathCall:
             require(close(score, expected), "the path scores", score, "and structure_score",
                     expected)
         require(path.map_ess == path.ess[int(np.argmax(path.scores))], "map_ess", path)
+        if self.parameters.get("all_graphs"):
+            sums = path.log_marginal_likelihoods
+            require(sums.shape == path.ess.shape and path.all_graphs_ess > 0, "sums", path)
         low, high = path.map_interval
         require(low <= path.map_ess <= high, "map_interval", path)
 

@@ -3,7 +3,14 @@
 import math
 
 import numpy as np
-from fuzz_checks import all_parent_sets, close, require
+from fuzz_checks import (
+    acyclic,
+    all_parent_sets,
+    close,
+    parents_of,
+    require,
+    require_refusal,
+)
 from fuzz_parameters import ILLEGAL, draw_parameters
 from fuzz_problem import Problem, pick
 
@@ -21,7 +28,8 @@ class PosteriorCall:
         self.name = "BayesNetAverager" if self.averages else "edge_posteriors"
         known = ["score_type", "ess", "max_parents", "required_edges", "forbidden_edges", "tiers",
                  "graph_prior", "categories", "n_jobs"]
-        known += ["parameter_ess", "random_state", "handle_missing"] * self.averages
+        known += ["parameter_ess", "random_state", "handle_missing", "handle_unknown"] * (
+            self.averages)
         self.parameters = {name: drawn[name] for name in known if name in drawn}
         self.flaws[:] = [
             flaw for flaw in self.flaws
@@ -43,6 +51,15 @@ class PosteriorCall:
                 self.flaws.append("!prior")
         else:
             self.parameters["n_graphs"] = 5
+            if rng.random() < 0.06:
+                self.parameters["n_graphs"] = pick(rng, [0, -1, 1.5, "two", None])
+                self.flaws.append("!n_graphs")
+        if not self.averages and rng.random() < 0.1:
+            self.parameters["max_memory"] = pick(rng, [10**9, int(10 ** rng.uniform(0, 6))])
+            self.flaws.append("?memory")
+        elif not self.averages and rng.random() < 0.05:
+            self.parameters["max_memory"] = pick(rng, [0, -1, 1.5, "much"])
+            self.flaws.append("!max_memory")
 
     def run(self):
         p = self.problem
@@ -65,6 +82,8 @@ class PosteriorCall:
         edges = self.result.edges
         require(np.isfinite(edges).all() and (edges >= 0).all() and (edges <= 1).all(), edges)
         require((self.result.adjacent <= 1).all(), "adjacent", self.result.adjacent)
+        if self.parameters["prior"] == "graphs":
+            self._check_methods(rng)
         if len(self.flaws) or p.n_columns > 3 or self.parameters["prior"] != "graphs":
             return
         # By all graphs one by one; columns of one state get no edges.
@@ -95,6 +114,33 @@ class PosteriorCall:
             for child, given in enumerate(parents):
                 expected[list(given), child] += share
         require(np.allclose(edges, expected, atol=1e-6), "edges", edges, "and by hand", expected)
+
+    def _check_methods(self, rng):
+        found = self.result
+        labels = list(found.labels)
+        x = labels[int(rng.integers(len(labels)))]
+        sets = found.parent_sets(x, 10**6)
+        require(close(sum(one.probability for one in sets), 1.0, 0, 1e-8), "parent_sets", sets)
+        for label, share in zip(labels, found.edges[:, labels.index(x)].tolist(), strict=True):
+            told = sum(one.probability for one in sets if label in one.parents)
+            require(close(told, share, 1.0, 1e-8), "parent_sets say", told, "and edges", share)
+        require(close(found.probability(lambda child, parents: True), 1.0, 0, 1e-8), "probability")
+        blanket = found.markov_blanket()
+        require(np.array_equal(blanket[labels.index(x)], found.markov_blanket(x)), "markov_blanket")
+        require((blanket <= 1).all() and (blanket >= found.adjacent - 1e-8).all(), "blanket")
+        for edges in found.sample(2, random_state=0):
+            parents = parents_of(edges, labels)
+            require(acyclic(parents), "a sample has a cycle", edges)
+        for what in ("edges", "adjacent"):
+            require(np.array_equal(found.to_frame(what).to_numpy(), getattr(found, what)), what)
+        for method, wrong in (
+            (found.parent_sets, {"x": "no such column"}), (found.parent_sets, {"x": x, "n": 0}),
+            (found.parent_sets, {"x": [x]}), (found.probability, {"holds": 3}),
+            (found.markov_blanket, {"x": "no such column"}), (found.sample, {"n_samples": 0}),
+            (found.sample, {"n_samples": 1.5}), (found.sample, {"random_state": "seed"}),
+            (found.to_frame, {"what": "edge"}), (found.to_frame, {"what": None}),
+        ):
+            require_refusal(method, **wrong)
 
     def __str__(self):
         return f"{self.name} flaws {self.flaws}\n{self.parameters}\n{self.problem}"

@@ -334,9 +334,10 @@ class QuestionCall:
             if codes[j] >= 0:
                 continue
             one = codes.copy()
-            for one[j] in range(known.sizes[j]):
+            for state in range(known.sizes[j]):
+                one[j] = state
                 p = min(known.probability(one) / whole, 1.0)
-                share = float((drawn[:, j] == one[j]).mean())
+                share = float((drawn[:, j] == state).mean())
                 require(abs(share - p) <= 7 * math.sqrt(p * (1 - p) / n) + 8 / n, "a share of",
                         share, "for a probability of", p)
 

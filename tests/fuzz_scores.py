@@ -33,6 +33,11 @@ class GraphCall:
             # None asks a fitted estimator.
             self.ess = pick(rng, [0, -1, math.nan, math.inf, "one", [1], None])
             self.flaws.append("!ess")
+        self.y = None
+        if self.name == "edge_report" and rng.random() < 0.1:
+            # No graph that is drawn was fitted with it; or it is another column.
+            self.y = [0] * self.problem.n_rows if rng.random() < 0.5 else pick(rng, [3, "y", [1]])
+            self.flaws.append("?y")
 
     def run(self):
         p = self.problem
@@ -45,7 +50,7 @@ class GraphCall:
                 p.X, self.graph, categories=p.categories, sample_weight=p.weights)
         else:
             self.result = edge_report(
-                self.graph, p.X, ess=self.ess, absent=self.absent, categories=p.categories,
+                self.graph, p.X, self.y, ess=self.ess, absent=self.absent, categories=p.categories,
                 sample_weight=p.weights)
 
     def check(self, rng):

@@ -34,15 +34,25 @@ class SearchCVCall:
             self.flaws += ["?constraints", "?starts"]
         if rng.random() < 0.2:
             self.options["n_jobs"] = pick(rng, [1, None])
+        if rng.random() < 0.2:
+            self.options["scoring"] = pick(rng, [None, lambda bn, X, y=None: bn.score(X)])
+        if rng.random() < 0.1:
+            self.options["all_graphs"] = True
+            self.flaws.append("?all_graphs")
+        self.estimator = None
         self.options["error_score"] = pick(rng, ["raise", np.nan])
         if rng.random() < 0.1:
             name, values = pick(rng, [
                 ("ess", [[], 3.0, "ess", [0.0], [math.nan], [[1]], None]),
                 ("cv", [1, "folds", 1000, 1.5]), ("refit", ["best", 3]), ("scoring", ["best", 3]),
                 ("n_jobs", ["two", 1.5]), ("error_score", ["ignore", None]),
+                ("verbose", ["loud", -1]), ("all_graphs", ["some", 3]),
+                ("estimator", [None, 3, KFold(2), BayesNetStructureEstimator]),
             ])
             if name == "ess":
                 self.grid = pick(rng, values)
+            elif name == "estimator":
+                self.estimator = [pick(rng, values)]
             else:
                 self.options[name] = pick(rng, values)
             self.flaws.append("!" + name)
@@ -52,7 +62,8 @@ class SearchCVCall:
                 "memory", "starts", "graph", "weights", *(name for name in parameters),
             } else flaw for flaw in self.flaws] + ["?folds"]
         self.search = ESSSearchCV(
-            BayesNetStructureEstimator(**parameters), self.grid, **self.options)
+            *(self.estimator or [BayesNetStructureEstimator(**parameters)]), self.grid,
+            **self.options)
 
     def run(self):
         self.search.fit(self.problem.X, sample_weight=self.problem.weights)
@@ -86,4 +97,4 @@ class SearchCVCall:
 
     def __str__(self):
         return (f"ESSSearchCV flaws {self.flaws} grid {self.grid} {self.options}\n"
-                f"{self.search.estimator.get_params()}\n{self.problem}")
+                f"{self.search.estimator!r}\n{self.problem}")

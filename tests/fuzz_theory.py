@@ -20,6 +20,9 @@ class TheoryCall:
         self.counts = rng.integers(0, pick(rng, [2, 5, 1000]), (a, b, c)).astype(
             pick(rng, [int, float]))
         self.ess = pick(rng, [1.0, 1e-300, 1e300, 10.0 ** rng.uniform(-3, 3)])
+        if rng.random() < 0.1:
+            # Several values at a time give an array.
+            self.ess = pick(rng, [[1.0, 2.5], np.array([[1.0], [1e300]]), np.array([])])
         self.n_states = pick(rng, [None, None, c, c + 3, 1e300])
         if self.counts.sum() == 0:
             self.flaws.append("?empty")
@@ -49,6 +52,13 @@ class TheoryCall:
 
     def check(self, rng):
         require(self.uniformity >= 0, "uniformity", self.uniformity)
+        if np.ndim(self.ess):
+            one_by_one = [skbn.log_bayes_factor(self.counts, ess=float(ess),
+                                                n_parent_states=self.n_states)
+                          for ess in np.ravel(self.ess)]
+            require(np.shape(self.factor) == np.shape(self.ess), "shape", self.factor)
+            require(np.ravel(self.factor).tolist() == one_by_one, self.factor, one_by_one)
+            return
         require(not math.isnan(self.factor), "log_bayes_factor is NaN")
         other = self.counts.transpose(1, 0, 2)
         swapped = skbn.log_bayes_factor(other, ess=self.ess, n_parent_states=self.n_states)
