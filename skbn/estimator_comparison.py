@@ -51,7 +51,8 @@ def compare_estimators(
         estimator : list of str
             Names.
         log_loss : ndarray
-            Mean over the folds, in nats a row.
+            Mean over the folds, in nats a row; infinite where a class of a fold is in none of
+            the rows that were fitted. The three figures below are then NaN or infinite.
         log_loss_std : ndarray
             Standard deviation over the folds, in nats.
         difference : ndarray
@@ -119,17 +120,19 @@ def compare_estimators(
                      float(np.mean(found["fit_time"]))))
     rows.sort(key=lambda row: row[1].mean())
     losses = np.array([row[1] for row in rows])
-    differences = losses - losses[0]
     n_folds = len(splits)
+    with np.errstate(invalid="ignore"):
+        # Of infinite losses there are no differences.
+        differences = losses - losses[0]
+        deviations = losses.std(axis=1)
+        errors = (differences.std(axis=1, ddof=1) / n_folds**0.5 if n_folds > 1
+                  else np.full(len(rows), np.nan))
     return {
         "estimator": [row[0] for row in rows],
         "log_loss": losses.mean(axis=1),
-        "log_loss_std": losses.std(axis=1),
+        "log_loss_std": deviations,
         "difference": differences.mean(axis=1),
-        "difference_se": (
-            differences.std(axis=1, ddof=1) / n_folds**0.5
-            if n_folds > 1 else np.full(len(rows), np.nan)
-        ),
+        "difference_se": errors,
         "n_edges": np.array([row[2] for row in rows]),
         "fit_seconds": np.array([row[3] for row in rows]),
     }

@@ -239,3 +239,12 @@ def test_labels_and_graphs_that_are_none_are_refused(compare):
             compare(edges, wrong)
         with pytest.raises((TypeError, ValueError), match=r"must|names"):
             compare(wrong, edges)
+
+
+def test_bootstrap_refuses_dictionaries_and_numbers_of_jobs_that_are_none():
+    bn = BayesNetStructureEstimator()
+    with pytest.raises(TypeError, match="X must be an array or a data frame, got a dictionary"):
+        bootstrap_edges(make_pipeline("passthrough", bn), {"a": [1, 2], "b": [3, 4]})
+    for n_jobs in (1.5, "two"):
+        with pytest.raises(TypeError, match="n_jobs must be an instance of int"):
+            bootstrap_edges(bn, [[0, 1], [1, 0]] * 5, n_jobs=n_jobs)
