@@ -3,6 +3,7 @@
 import io
 import itertools
 import math
+import os
 
 import numpy as np
 import pandas as pd
@@ -25,6 +26,8 @@ from skbn import (
     ess_path,
 )
 
+# No windows, whatever the machine has.
+os.environ["MPLBACKEND"] = "Agg"
 AXES = [3, "ax", object(), [1]]
 
 

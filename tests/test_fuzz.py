@@ -12,13 +12,13 @@ import skbn
 
 HERE = Path(__file__).resolve().parent
 SECONDS = os.environ.get("SKBN_FUZZ_SECONDS", "8")
+LIBRARIES = ("pandas", "polars", "pyarrow", "networkx", "matplotlib")
 SEED = os.environ.get("SKBN_FUZZ_SEED", "0")
 
 
 def fuzz(*arguments):
-    pytest.importorskip("pandas")
-    pytest.importorskip("polars")
-    pytest.importorskip("pyarrow")
+    for library in LIBRARIES:
+        pytest.importorskip(library)
     environment = dict(os.environ, PYTHONPATH=str(Path(skbn.__file__).parents[1]))
     return subprocess.run(
         [sys.executable, str(HERE / "fuzz.py"), *arguments],
@@ -91,9 +91,8 @@ def test_every_parameter_is_drawn(monkeypatch):
 
 
 def test_every_kind_of_call_comes_in_a_short_run(monkeypatch):
-    pytest.importorskip("pandas")
-    pytest.importorskip("polars")
-    pytest.importorskip("pyarrow")
+    for library in LIBRARIES:
+        pytest.importorskip(library)
     monkeypatch.syspath_prepend(HERE)
     from fuzz_calls import ROUND, kind_of_call
 
