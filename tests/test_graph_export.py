@@ -119,6 +119,7 @@ def test_graphviz_text_is_read_by_pydot(network):
     ("states", [], "must be a list of names"),
     ("log_probabilities", "text", "must be an array of numbers, got 'text'"),
     ("log_probabilities", 1.0, "shape"),
+    ("log_probabilities", [[0.0], [0.0]], "shape"),
 ])
 def test_what_is_no_list_of_states_or_numbers_is_refused(network, name, value, message):
     graph = network.to_networkx()
@@ -132,3 +133,10 @@ def test_states_in_a_list_keep_their_types():
     graph = network.to_networkx()
     graph.nodes["x0"]["states"] = [1, "1"]
     assert from_networkx(graph).categories[0].tolist() == [1, "1"]
+
+
+def test_codes_that_are_no_whole_numbers_are_refused(network):
+    graph = network.to_networkx()
+    graph.nodes["x2"]["configurations"] = graph.nodes["x2"]["configurations"] + 0.5
+    with pytest.raises(ValueError, match="configurations of 'x2' must"):
+        from_networkx(graph)
