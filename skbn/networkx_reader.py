@@ -125,7 +125,8 @@ def _table(
             f"got {log_probabilities.shape}."
         )
     if configurations.shape != (n_rows, len(parents)) or not (
-        (configurations % 1 == 0) & (configurations >= 0) & (configurations < np.array(cardinalities, dtype=int))
+        (configurations % 1 == 0) & (configurations >= 0)
+        & (configurations < np.array(cardinalities, dtype=int))
     ).all():
         raise ValueError(
             f"configurations of {label!r} must have the shape ({n_rows}, {len(parents)}) and hold "
