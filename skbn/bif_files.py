@@ -5,8 +5,11 @@ import io
 import os
 import re
 import zlib
+from numbers import Integral
 from pathlib import Path
 from typing import Any
+
+from sklearn.utils import check_scalar
 
 _GZIP = b"\x1f\x8b"
 _STEP = 2**20
@@ -29,6 +32,7 @@ def read_text(path_or_file: Any, max_bytes: int) -> tuple[str, str]:
     ValueError
         For longer files, damaged compression and bytes that are no UTF-8.
     """
+    check_scalar(max_bytes, "max_bytes", Integral, min_val=1)
     if isinstance(path_or_file, (str, os.PathLike)):
         source = str(path_or_file)
         if _TEXT.match(source) and not os.path.exists(path_or_file):
@@ -66,6 +70,10 @@ def write_text(text: str, path_or_file: Any) -> None:
         else:
             path_or_file.write(text.encode())
         return
+    if not isinstance(path_or_file, (str, os.PathLike)):
+        raise TypeError(
+            f"path_or_file must be a path or a file object, got {type(path_or_file).__name__}."
+        )
     content = text.encode()
     path = Path(path_or_file)
     if path.suffix.lower() == ".gz":
@@ -75,9 +83,15 @@ def write_text(text: str, path_or_file: Any) -> None:
 
 
 def _read_bounded(file: Any, source: str, max_bytes: int) -> bytes | str:
-    content = file.read(max_bytes + 1)
-    if not isinstance(content, (bytes, str)):
-        raise TypeError(f"{source} gives {type(content).__name__}, neither text nor bytes.")
+    # In steps, since a file sets memory aside for all that it is asked for.
+    parts: list[Any] = []
+    size = 0
+    while size <= max_bytes and (part := file.read(min(_STEP, max_bytes + 1 - size))):
+        if not isinstance(part, (bytes, str)):
+            raise TypeError(f"{source} gives {type(part).__name__}, neither text nor bytes.")
+        parts.append(part)
+        size += len(part)
+    content = (b"" if parts and isinstance(parts[0], bytes) else "").join(parts)
     if isinstance(content, bytes) and content.startswith(_GZIP):
         _refuse_long(content, source, max_bytes)
         content = _decompress(content, source, max_bytes)

@@ -1,6 +1,6 @@
 """How often edges are found again when the rows are drawn anew."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
@@ -161,6 +161,8 @@ def bootstrap_edges(
     (True, True)
     """
     check_scalar(n_resamples, "n_resamples", Integral, min_val=1)
+    if n_jobs is not None:
+        check_scalar(n_jobs, "n_jobs", Integral)
     rng = check_random_state(random_state)
     final = estimator[-1] if isinstance(estimator, Pipeline) else estimator
     if not isinstance(final, BayesNetStructureEstimator):
@@ -173,6 +175,8 @@ def bootstrap_edges(
     if final is estimator or len(estimator) == 1:
         before, levels, n_rows = None, final._levels(X, y), open_table(X).shape[0]
     else:
+        if isinstance(X, Mapping):
+            raise TypeError("X must be an array or a data frame, got a dictionary.")
         X, y = indexable(X, y)
         before, levels, n_rows = estimator[:-1], None, _num_samples(X)
     seeds = rng.randint(_LARGEST_SEED, size=(n_resamples, 2))

@@ -1,7 +1,7 @@
 """How often the states of two variables occur together, for every state of the others."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Integral, Real
@@ -333,10 +333,13 @@ def contingency_table(
     index = {label: place for place, label in enumerate(reading.labels)}
     if isinstance(given, str):
         raise ValueError(f"given must be a list of column names. Write [{given!r}].")
+    if not isinstance(given, Iterable):
+        raise TypeError(f"given must be a list of column names, got {given!r}.")
+    given = list(given)
     places = [position(label, index, "contingency_table") for label in (a, b, *given)]
     if len(set(places)) < len(places):
         raise ValueError(
-            f"a, b and given must name different columns, got {a!r}, {b!r} and {list(given)!r}."
+            f"a, b and given must name different columns, got {a!r}, {b!r} and {given!r}."
         )
     return Contingency.from_data(reading.data, *places[:2], sorted(places[2:]))
 
@@ -354,7 +357,10 @@ def as_contingency(counts: Any, n_parent_states: float | None = None) -> Conting
 
 
 def _read_counts(counts: Any) -> np.ndarray:
-    array = np.asarray(counts)
+    try:
+        array = np.asarray(counts)
+    except ValueError:
+        raise ValueError("counts must be an array, but its rows are not equally long.") from None
     if array.ndim == 2:
         array = array[:, :, None]
     if array.ndim != 3 or not array.size:

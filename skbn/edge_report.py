@@ -13,7 +13,7 @@ from skbn.contingency import Contingency
 from skbn.encoding import open_table
 from skbn.ess_changes import EssSigns
 from skbn.given_graph import fitted_within, read_graph, table_within, target_of
-from skbn.reading import label_of_target, read_table
+from skbn.reading import label_of_target, open_target, read_table
 from skbn.special import float_of
 from skbn.uniformity import uniformity
 from skbn.values import has_missing_level
@@ -160,8 +160,9 @@ def edge_report(
                 f"The network was fitted with y, its variable {target!r}, and X has no such "
                 "column. Pass y."
             )
-    elif target is None:
-        target = label_of_target(y)
+    else:
+        target = label_of_target(y) if target is None else target
+        y = open_target(y, table.shape[0])
     categories, missing = _read_categories(
         categories, graph, table.names if y is None else [*table.names, target]
     )

@@ -4,7 +4,7 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from skbn.given_graph import labels_of, read_graph
+from skbn.given_graph import labels_among, read_graph
 from skbn.graph import topological_order
 
 
@@ -93,7 +93,7 @@ def structural_hamming_distance(
     Raises
     ------
     ValueError, TypeError
-        For what is no acyclic graph.
+        For what is no acyclic graph, and for labels that are no different names.
 
     Examples
     --------
@@ -103,8 +103,7 @@ def structural_hamming_distance(
     >>> structural_hamming_distance([("a", "b"), ("b", "c")], [("b", "a")], cpdag=True)
     1
     """
-    if labels is None:
-        labels = list(dict.fromkeys([*labels_of(first), *labels_of(second)]))
+    labels = labels_among(labels, first, second)
     matrices = [read_graph(graph, labels).adjacency for graph in (first, second)]
     if cpdag:
         matrices = [cpdag_of(matrix) for matrix in matrices]

@@ -327,10 +327,7 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
         """y as one column with as many rows as X."""
         if y is None:
             return None
-        y = open_target(y)
-        if len(y) != table.shape[0]:
-            raise ValueError(f"X has {table.shape[0]} rows, but y has {len(y)}.")
-        return y
+        return open_target(y, table.shape[0])
 
     def _read(self, X, y, sample_weight) -> tuple[Table, Any, Reading]:
         """The table and y as they came, and what they were read into."""

@@ -73,7 +73,8 @@ def compare_estimators(
         If there are no estimators, or classifiers stand beside others: their losses are of
         different things. Errors of `fit` and of scoring are raised as they come.
     TypeError
-        For what is no mapping or list, and for a list of estimators that are written alike.
+        For what is no mapping or list, for what is no estimator in it, and for a list of
+        estimators that are written alike.
 
     Examples
     --------
@@ -92,6 +93,9 @@ def compare_estimators(
     estimators = _named(estimators)
     if not estimators:
         raise ValueError("estimators must name at least one estimator.")
+    for name, estimator in estimators.items():
+        if isinstance(estimator, type) or not hasattr(estimator, "fit"):
+            raise TypeError(f"estimators must hold estimators, but {name!r} is {estimator!r}.")
     kinds = {name: is_classifier(estimator) for name, estimator in estimators.items()}
     if len(set(kinds.values())) > 1:
         raise ValueError(
@@ -119,20 +123,21 @@ def compare_estimators(
     rows.sort(key=lambda row: row[1].mean())
     losses = np.array([row[1] for row in rows])
     n_folds = len(splits)
-    with np.errstate(invalid="ignore"):  # infinite losses
+    with np.errstate(invalid="ignore"):
+        # Of infinite losses there are no differences.
         differences = losses - losses[0]
-        return {
-            "estimator": [row[0] for row in rows],
-            "log_loss": losses.mean(axis=1),
-            "log_loss_std": losses.std(axis=1),
-            "difference": differences.mean(axis=1),
-            "difference_se": (
-                differences.std(axis=1, ddof=1) / n_folds**0.5
-                if n_folds > 1 else np.full(len(rows), np.nan)
-            ),
-            "n_edges": np.array([row[2] for row in rows]),
-            "fit_seconds": np.array([row[3] for row in rows]),
-        }
+        deviations = losses.std(axis=1)
+        errors = (differences.std(axis=1, ddof=1) / n_folds**0.5 if n_folds > 1
+                  else np.full(len(rows), np.nan))
+    return {
+        "estimator": [row[0] for row in rows],
+        "log_loss": losses.mean(axis=1),
+        "log_loss_std": deviations,
+        "difference": differences.mean(axis=1),
+        "difference_se": errors,
+        "n_edges": np.array([row[2] for row in rows]),
+        "fit_seconds": np.array([row[3] for row in rows]),
+    }
 
 
 def _named(estimators: Any) -> Mapping[str, Any]:

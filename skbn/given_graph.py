@@ -1,6 +1,6 @@
 """Reading a graph in any of the forms that people have one in."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
 
@@ -150,8 +150,58 @@ def labels_of(graph: object) -> list[Hashable]:
     if hasattr(graph, "columns") and hasattr(graph, "index"):
         return list(graph.columns)
     if isinstance(graph, np.ndarray):
-        return list(range(len(graph)))
-    return list(dict.fromkeys(label for edge in graph for label in edge))
+        return list(range(len(graph))) if graph.ndim else []
+    found: dict[Hashable, None] = {}
+    try:
+        for edge in graph:
+            found.update(dict.fromkeys(edge))
+    except TypeError:
+        pass  # `read_graph` says what is wrong
+    return list(found)
+
+
+def labels_among(
+    labels: Iterable[Hashable] | None, first: object, second: object
+) -> list[Hashable]:
+    """The names of the variables that two graphs are compared over.
+
+    Parameters
+    ----------
+    labels : sequence or None
+        As the caller was given them; None takes the names that the graphs know.
+    first, second : graph
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no list of different names.
+    """
+    if labels is None:
+        return list(dict.fromkeys([*labels_of(first), *labels_of(second)]))
+    return different_names(labels, "labels")
+
+
+def different_names(labels: Iterable[Hashable], name: str) -> list[Hashable]:
+    """A list of these names; `name` is the parameter that they came as.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no list of names, and for a name that comes twice.
+    """
+    if not isinstance(labels, Iterable):
+        raise TypeError(f"{name} must be a list of names, got {labels!r}.")
+    labels = list(labels)
+    seen: set[Hashable] = set()
+    for label in labels:
+        try:
+            twice = label in seen
+        except TypeError:
+            raise TypeError(f"{name} must be a list of names, but holds {label!r}.") from None
+        if twice:
+            raise ValueError(f"{name} has {label!r} twice. Names must differ.")
+        seen.add(label)
+    return labels
 
 
 def _adjacency(graph: object, index: dict[Hashable, int], name: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from skbn.equivalence import cpdag_of
-from skbn.given_graph import labels_of, read_graph
+from skbn.given_graph import labels_among, read_graph
 
 Edge = tuple[Hashable, Hashable]
 
@@ -155,7 +155,7 @@ def compare_graphs(
     Raises
     ------
     ValueError, TypeError
-        For what is no acyclic graph.
+        For what is no acyclic graph, and for labels that are no different names.
 
     See Also
     --------
@@ -177,9 +177,7 @@ def compare_graphs(
     >>> comparison.reversed
     [('c', 'b')]
     """
-    if labels is None:
-        labels = list(dict.fromkeys([*labels_of(learned), *labels_of(reference)]))
-    labels = list(labels)
+    labels = labels_among(labels, learned, reference)
     ours = read_graph(learned, labels, "learned").adjacency
     theirs = read_graph(reference, labels, "reference").adjacency
     our_class, their_class = cpdag_of(ours), cpdag_of(theirs)

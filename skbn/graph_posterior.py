@@ -224,6 +224,8 @@ class EdgePosteriors:
         ValueError
             If more than 4 million families would have to be looked at, and for posteriors that
             were stored without sums.
+        TypeError
+            For what is no function.
         MemoryError
             If another sum over all graphs would not fit into memory; before it starts.
 
@@ -237,6 +239,8 @@ class EdgePosteriors:
         >>> round(posterior.probability(lambda variable, parents: len(parents) < 2), 3)
         0.754
         """
+        if not callable(holds):
+            raise TypeError(f"holds must be a function of a variable and parents, got {holds!r}.")
         state = self._needed()
         keep = np.zeros(state.parents.shape, dtype=bool)
         found = np.argwhere(state.sums.logs > -np.inf)

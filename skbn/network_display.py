@@ -1,6 +1,6 @@
 """Pictures of networks; matplotlib is imported when drawing."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -8,7 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn.bootstrap import BootstrapEdges
 from skbn.edge_report import edge_report
-from skbn.given_graph import fitted_within, labels_of, read_graph
+from skbn.given_graph import different_names, fitted_within, labels_of, read_graph
 from skbn.graph_comparison import compare_graphs
 from skbn.graph_picture import FONT_SIZE, KINDS, EdgeLook, GraphPicture, LegendEntry, picture_of
 from skbn.graph_posterior import EdgePosteriors
@@ -83,8 +83,8 @@ class NetworkDisplay:
         width_name: str = "weight",
         kinds: Sequence[str] | None = None,
     ) -> None:
-        self.labels = list(labels)
-        self.edges = list(edges)
+        self.labels = different_names(labels, "labels")
+        self.edges = _pairs(edges)
         self.target = target
         if isinstance(edge_width, EdgePosteriors):
             if width_name == "weight":
@@ -101,6 +101,14 @@ class NetworkDisplay:
             else width_name
         )
         self.kinds = kinds
+        if kinds is not None and not (
+            isinstance(kinds, Sequence) and len(kinds) == len(self.edges)
+            and all(isinstance(kind, str) and kind in KINDS for kind in kinds)
+        ):
+            raise ValueError(
+                f"kinds must hold one of {', '.join(map(repr, KINDS))} for each of the "
+                f"{len(self.edges)} edges, got {kinds!r}."
+            )
 
     @classmethod
     def from_estimator(
@@ -212,7 +220,7 @@ class NetworkDisplay:
         if labels is None:
             known = [*labels_of(graph), *([] if reference is None else labels_of(reference))]
             labels = dict.fromkeys(known)
-        labels = list(labels)
+        labels = different_names(labels, "labels")
         if reference is None:
             edges, kinds = read_graph(graph, labels).edges, None
             edges = [(labels[a], labels[b]) for a, b in edges]
@@ -272,7 +280,7 @@ class NetworkDisplay:
         places = {label: place for place, label in enumerate(self.labels)}
         for label in [*(label for edge in self.edges for label in edge),
                       *([] if self.target is None else [self.target])]:
-            if label not in places:
+            if getattr(label, "__hash__", None) is None or label not in places:
                 raise ValueError(f"No node is called {label!r}. There are {self.labels[:20]}.")
         edges = [(places[a], places[b]) for a, b in self.edges]
         weights = None
@@ -282,6 +290,16 @@ class NetworkDisplay:
             self.labels, edges, target=None if self.target is None else places[self.target],
             kinds=self.kinds, weights=weights, weight_name=self.width_name,
         )
+
+
+def _pairs(edges: Any) -> list[tuple[Hashable, Hashable]]:
+    if not isinstance(edges, Iterable):
+        raise TypeError(f"edges must hold (parent, child) pairs of names, got {edges!r}.")
+    edges = list(edges)
+    for edge in edges:
+        if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
+            raise ValueError(f"edges must hold (parent, child) pairs of names, got {edge!r}.")
+    return edges
 
 
 def _named_widths(name: str, estimator: Any, X: Any, y: Any) -> dict:
@@ -316,9 +334,15 @@ def _weights_of(
     elif hasattr(weights, "columns") and hasattr(weights, "at"):
         rows, columns = set(weights.index), set(weights.columns)
         weights = {(a, b): weights.at[a, b] for a, b in edges if a in rows and b in columns}
-    if isinstance(weights, Mapping):
-        return [float(weights.get(edge, np.nan)) for edge in edges]
-    matrix = np.asarray(weights, dtype=np.float64)
+    try:
+        if isinstance(weights, Mapping):
+            return [float(weights.get(edge, np.nan)) for edge in edges]
+        matrix = np.asarray(weights, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(
+            "edge_width must hold numbers, by (parent, child) names or as a matrix, got "
+            f"{weights!r}."
+        ) from None
     if matrix.shape != (len(places), len(places)):
         raise ValueError(
             f"edge_width must be a mapping from (parent, child) names, or a matrix of shape "

@@ -7,6 +7,7 @@ import numpy as np
 from skbn.data import smallest_code_type
 from skbn.network import BayesianNetwork
 from skbn.parameters import ConditionalTable
+from skbn.values import array_of_levels, keys_of
 
 if TYPE_CHECKING:
     import networkx
@@ -64,15 +65,34 @@ def from_networkx(graph: "networkx.DiGraph") -> BayesianNetwork:
                 "to_networkx made; a graph without probabilities can be passed as init, or its "
                 "edges learned anew."
             )
-        categories.append(np.asarray(found["states"]))
+        categories.append(_states(found["states"], label))
     tables = []
     for label, found in graph.nodes(data=True):
         parents = _parents_by_position(graph, label)
-        numbers = np.asarray(found["log_probabilities"], dtype=np.float64)
+        try:
+            numbers = np.asarray(found["log_probabilities"], dtype=np.float64)
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"log_probabilities of {label!r} must be an array of numbers, got "
+                f"{found['log_probabilities']!r}."
+            ) from None
         codes = np.asarray(found["configurations"])
         own = [places[parent] for parent in parents]
         tables.append(_table(places[label], own, categories, codes, numbers, label))
     return BayesianNetwork(list(graph.nodes), categories, tables)
+
+
+def _states(states: object, label: object) -> np.ndarray:
+    """The names of the states of a node, which are all different."""
+    names = states
+    if not isinstance(states, np.ndarray):
+        # numpy itself would make 1 and "1" one text.
+        names = array_of_levels(list(states)) if isinstance(states, (list, tuple)) else None
+    if names is None or names.ndim != 1 or not len(names):
+        raise ValueError(f"states of {label!r} must be a list of names, got {states!r}.")
+    if len(set(keys_of(names))) < len(names):
+        raise ValueError(f"states of {label!r} must be different names, got {names.tolist()}.")
+    return names
 
 
 def _parents_by_position(graph: "networkx.DiGraph", label: object) -> list:
@@ -98,14 +118,15 @@ def _table(
     label: object,
 ) -> ConditionalTable:
     cardinalities = [len(categories[parent]) for parent in parents]
-    n_rows, r = len(log_probabilities), len(categories[child])
+    n_rows, r = (len(log_probabilities) if log_probabilities.ndim else 0), len(categories[child])
     if log_probabilities.shape != (n_rows, r) or n_rows == 0:
         raise ValueError(
             f"log_probabilities of {label!r} must have the shape (rows, {r}) and at least one row, "
             f"got {log_probabilities.shape}."
         )
     if configurations.shape != (n_rows, len(parents)) or not (
-        (configurations >= 0) & (configurations < np.array(cardinalities, dtype=int))
+        (configurations % 1 == 0) & (configurations >= 0)
+        & (configurations < np.array(cardinalities, dtype=int))
     ).all():
         raise ValueError(
             f"configurations of {label!r} must have the shape ({n_rows}, {len(parents)}) and hold "

@@ -230,9 +230,13 @@ class ESSPathDisplay:
 
         Raises
         ------
+        TypeError
+            For what is no such result.
         ImportError
             Without matplotlib.
         """
+        if not hasattr(path, "map_interval"):
+            raise TypeError(f"path must be the result of ess_path, got {path!r}.")
         return cls(
             path.ess, path.n_edges, path.scores, path.map_interval, path.map_ess,
             len(path.labels), getattr(path, "log_marginal_likelihoods", None),
@@ -303,4 +307,6 @@ def figure_and_axes(ax):
         ) from error
     if ax is None:
         return plt.subplots(layout="constrained")
+    if not isinstance(ax, plt.Axes):
+        raise TypeError(f"ax must be matplotlib Axes or None, got {ax!r}.")
     return ax.figure, ax

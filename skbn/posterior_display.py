@@ -67,7 +67,16 @@ class EdgePosteriorDisplay:
         -------
         EdgePosteriorDisplay
             The display, drawn.
+
+        Raises
+        ------
+        TypeError
+            For what is no such result.
         """
+        if not (hasattr(posterior, "edges") and hasattr(posterior, "labels")):
+            raise TypeError(
+                f"posterior must be the result of edge_posteriors, got {posterior!r}."
+            )
         return cls(posterior.edges, posterior.labels).plot(**options)
 
     @classmethod
@@ -117,9 +126,15 @@ class EdgePosteriorDisplay:
 
         Raises
         ------
+        ValueError
+            For another word than "auto" in `numbers`, and from matplotlib for an unknown `cmap`.
         ImportError
             Without matplotlib.
         """
+        if not isinstance(numbers, (bool, np.bool_)) and not (
+            isinstance(numbers, str) and numbers == "auto"
+        ):
+            raise ValueError(f"numbers must be 'auto', True or False, got {numbers!r}.")
         self.figure_, self.ax_ = figure_and_axes(ax)
         n = len(self.labels)
         shown = np.ma.masked_array(self.edges, np.eye(n, dtype=bool))
@@ -131,7 +146,7 @@ class EdgePosteriorDisplay:
         self.ax_.set_xlabel("child")
         self.ax_.set_ylabel("parent")
         self.texts_ = []
-        if numbers is True or (numbers == "auto" and n <= _MOST_WITH_NUMBERS):
+        if (n <= _MOST_WITH_NUMBERS) if isinstance(numbers, str) else numbers:
             for parent, child in np.argwhere(~shown.mask):
                 p = float(self.edges[parent, child])
                 red, green, blue, _ = self.image_.cmap(p)

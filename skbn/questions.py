@@ -106,8 +106,9 @@ def are_separated(network: Any, x: Any, y: Any, given: Any) -> bool:
 def places_of(network: Any, columns: Any) -> list[int]:
     """The places of one column or of several; a tuple that is a label is one."""
     try:
-        single = columns in network.labels
-    except (TypeError, ValueError):  # not hashable, or an array
+        # An array of one name is equal to that name, but has no hash.
+        single = hash(columns) is not None and columns in network.labels
+    except (TypeError, ValueError):
         single = False
     if single or isinstance(columns, (str, bytes)) or not isinstance(columns, Iterable):
         columns = [columns]

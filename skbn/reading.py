@@ -108,22 +108,27 @@ def read_table(
     return Reading(labels, levels, data)
 
 
-def open_target(y: Any) -> Any:
+def open_target(y: Any, n_rows: int) -> Any:
     """y as one column without reading it: a data frame library's, else a one-dimensional array.
 
     Raises
     ------
     ValueError, TypeError
-        For what is no single column.
+        For what is no single column of so many rows.
     """
     series = open_series(y)
     if series is not None:
-        return series.to_native()
-    refuse_odd_array(y)
-    if isinstance(y, (list, tuple)) and not {list, tuple, np.ndarray} & set(map(type, y)):
-        # numpy would make text of [1, "a"] and integers of [True, 2].
-        return array_of_levels(y)
-    return column_or_1d(y, warn=True)
+        y = series.to_native()
+    else:
+        refuse_odd_array(y)
+        if isinstance(y, (list, tuple)) and not {list, tuple, np.ndarray} & set(map(type, y)):
+            # numpy would make text of [1, "a"] and integers of [True, 2].
+            y = array_of_levels(y)
+        else:
+            y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(y)}.")
+    return y
 
 
 def label_of_target(y: Any) -> Hashable:

@@ -8,6 +8,7 @@ from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from skbn.constraints import Constraints
 from skbn.data import CategoricalData
+from skbn.given_graph import different_names
 from skbn.graph import DAG, CycleError, Move, topological_order
 from skbn.local_scores import LocalScores
 from skbn.scores import LogLikelihood
@@ -54,12 +55,17 @@ def full_graph(order: Iterable[Hashable]) -> list[tuple[Hashable, Hashable]]:
     list of (parent, child) names
         All n (n - 1) / 2 edges among n names.
 
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no list of names, and for a name that comes twice.
+
     Examples
     --------
     >>> full_graph(["b", "a", "c"])
     [('b', 'a'), ('b', 'c'), ('a', 'c')]
     """
-    order = list(order)
+    order = different_names(order, "order")
     return [(a, b) for place, a in enumerate(order) for b in order[place + 1 :]]
 
 

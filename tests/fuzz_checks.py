@@ -29,6 +29,19 @@ def require(fact, *words):
         raise Violation(" ".join(map(str, words)))
 
 
+def require_refusal(method, *arguments, **options):
+    """An exception that was raised on purpose, and says why."""
+    told = f"{method.__qualname__} of {arguments!r} {options!r}"
+    try:
+        method(*arguments, **options)
+    except (ValueError, TypeError) as error:
+        where = Path(traceback.extract_tb(error.__traceback__)[-1].filename)
+        require(raised_by_us(error) or "sklearn" in where.parts, told, "raises", repr(error))
+        require(str(error).strip(), told, "raises without a word")
+    else:
+        require(False, told, "is accepted")
+
+
 def close(a, b, scale=0.0, tolerance=1e-9):
     """Equal but for rounding, beside numbers as large as `scale`."""
     return a == b or abs(a - b) <= tolerance * max(abs(a), abs(b), scale, 1.0)
@@ -206,6 +219,23 @@ def check_predictions(rng, bn, X, has_y, is_array):
             joint[:, state] = bn.score_samples(plain_table(bn, changed, n_features, is_array))
     for j, proba in enumerate(probas):
         check_proba(proba, joint if j == column else None, None)
+
+
+def check_refusals(rng, bn, X, has_y):
+    """What predictions cannot be of."""
+    wrong = [None, 3, "table", np.zeros((2, 999)), np.zeros(3), np.zeros((1, 1, 1)),
+             np.zeros((0, max(bn.n_features_in_, 1))), [[1j] * bn.n_features_in_]]
+    methods = [bn.predict, bn.predict_proba, bn.score_samples]
+    methods += [] if has_y else [bn.score]
+    require_refusal(
+        methods[int(rng.integers(len(methods)))], wrong[int(rng.integers(len(wrong)))])
+    for n_samples in (0, -1, 1.5, "two", None):
+        require_refusal(bn.sample, n_samples)
+    require_refusal(bn.sample, 1, random_state="seed")
+    require_refusal(bn.score_samples, X, 3)
+    require_refusal(bn.score, X, 3)
+    if not has_y:
+        require_refusal(bn.score, X, sample_weight=[-1.0])
 
 
 def check_files(rng, bn):

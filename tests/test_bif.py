@@ -515,3 +515,23 @@ def test_a_default_alone_and_small_networks():
     assert parse(SMALL[: SMALL.index("variable b")] + "probability (a) { table 0 1; }").edges == []
     with pytest.raises(ValueError, match=r"line 2: there are no variables"):
         parse("network n {\n}")
+
+
+def test_a_large_max_bytes_takes_no_memory_for_a_small_file(tmp_path):
+    network = BayesNetStructureEstimator().fit([[0, 1], [1, 0]]).network_
+    network.to_bif(tmp_path / "small.bif")
+    assert read_bif(tmp_path / "small.bif", max_bytes=2**60).edges == network.edges
+    assert read_bif(io.StringIO(network.to_bif()), max_bytes=2**60).edges == network.edges
+
+
+@pytest.mark.parametrize("max_bytes", [0, -1, 1.5, None, "many", math.nan])
+def test_a_max_bytes_that_is_no_size_is_refused(max_bytes):
+    with pytest.raises((TypeError, ValueError), match="max_bytes"):
+        read_bif(io.StringIO("network a {"), max_bytes=max_bytes)
+
+
+@pytest.mark.parametrize("target", [3, [], b"path"])
+def test_where_no_text_can_be_written_is_refused(target):
+    network = BayesNetStructureEstimator().fit([[0, 1], [1, 0]]).network_
+    with pytest.raises(TypeError, match="path_or_file must be a path or a file object"):
+        network.to_bif(target)

@@ -146,3 +146,13 @@ def test_kinds_of_arrays():
     ):
         assert uniformity(counts) == uniformity(plain)
     assert uniformity(np.eye(2, dtype=bool)) == 1.0
+
+
+def test_given_that_is_no_list_and_rows_of_several_lengths_are_refused():
+    with pytest.raises(TypeError, match="given must be a list of column names, got 3"):
+        contingency_table([[0, 1], [1, 0]], "x0", "x1", given=3)
+    with pytest.raises(ValueError, match="its rows are not equally long"):
+        Contingency.from_array([[1], [1, 2]])
+    names = iter(["x2"])
+    table = contingency_table([[0, 1, 0], [1, 0, 1]], "x0", "x1", given=names)
+    assert table.n_parent_states == 2

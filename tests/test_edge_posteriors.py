@@ -421,3 +421,8 @@ def test_scores_beyond_all_bounds_are_refused():
 
     with pytest.raises(ValueError, match="sums over all graphs take scores up to 1e\\+14"):
         edge_posteriors([[0, 1], [1, 0]], score_type=Wild())
+
+
+def test_a_condition_that_is_no_function_is_refused():
+    with pytest.raises(TypeError, match="holds must be a function of a variable and parents"):
+        edge_posteriors([[0, 1], [1, 0]]).probability(3)

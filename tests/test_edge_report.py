@@ -285,3 +285,10 @@ def test_a_target_that_is_not_there_or_has_another_name(table):
     for other in (y.to_numpy(), y.rename("d"), y.rename(None)):
         pd.testing.assert_frame_equal(pd.DataFrame(edge_report(model, X, other)), report)
     pd.testing.assert_frame_equal(pd.DataFrame(edge_report(model, X.assign(c=y))), report)
+
+
+@pytest.mark.parametrize("y", [[1], [0, 1, 0], np.zeros(1)])
+def test_a_y_of_other_length_is_refused(y):
+    for weights in (None, [0.0, 4.0]):
+        with pytest.raises(ValueError, match=f"X has 2 rows, but y has {len(y)}"):
+            edge_report([("x0", "y")], [[0], [1]], y, ess=1.0, sample_weight=weights)

@@ -124,3 +124,17 @@ def test_missing_cells_as_a_category_and_averages():
     found = compare_estimators(models, X, cv=KFold(4))
     assert set(found["estimator"]) == set(models)
     assert np.isfinite(found["log_loss"]).all()
+
+
+@pytest.mark.parametrize("wrong", [None, 3, BayesNetStructureEstimator])
+def test_what_is_no_estimator_is_named(wrong):
+    with pytest.raises(TypeError, match="estimators must hold estimators, but 'a' is"):
+        compare_estimators({"a": wrong}, [[0, 1], [1, 0]] * 5)
+
+
+def test_classes_that_no_fit_has_seen_cost_all_there_is():
+    found = compare_estimators(
+        {"a": make_pipeline(BayesNetClassifier()), "b": make_pipeline(DummyClassifier())},
+        [[0], [1], [0], [1]], [0, 0, 1, 2], cv=KFold(2),
+    )
+    assert np.isposinf(found["log_loss"]).all() and np.isnan(found["difference"]).all()

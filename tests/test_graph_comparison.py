@@ -240,3 +240,27 @@ def test_bootstrap_says_what_it_takes():
     best = make_pipeline(SelectKBest(k=2), bn).set_output(transform="pandas")
     with pytest.raises(ValueError, match=r"columns .* of one resample and .* of another"):
         bootstrap_edges(best, X, X[:, 0] % 2 ^ X[:, 1] % 2, n_resamples=20, random_state=0)
+
+
+@pytest.mark.parametrize("compare", [compare_graphs, structural_hamming_distance])
+def test_labels_and_graphs_that_are_none_are_refused(compare):
+    edges = [("a", "b")]
+    for labels, error, message in ((["a", "b", "a"], ValueError, "labels has 'a' twice"),
+                                   (3, TypeError, "labels must be a list of names, got 3"),
+                                   ([["a"], "b"], TypeError, r"but holds \['a'\]")):
+        with pytest.raises(error, match=message):
+            compare(edges, edges, labels=labels)
+    for wrong in (3, None, [3], b"ab", np.array(1), object()):
+        with pytest.raises((TypeError, ValueError), match=r"must|names"):
+            compare(edges, wrong)
+        with pytest.raises((TypeError, ValueError), match=r"must|names"):
+            compare(wrong, edges)
+
+
+def test_bootstrap_refuses_dictionaries_and_numbers_of_jobs_that_are_none():
+    bn = BayesNetStructureEstimator()
+    with pytest.raises(TypeError, match="X must be an array or a data frame, got a dictionary"):
+        bootstrap_edges(make_pipeline("passthrough", bn), {"a": [1, 2], "b": [3, 4]})
+    for n_jobs in (1.5, "two"):
+        with pytest.raises(TypeError, match="n_jobs must be an instance of int"):
+            bootstrap_edges(bn, [[0, 1], [1, 0]] * 5, n_jobs=n_jobs)

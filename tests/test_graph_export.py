@@ -134,3 +134,33 @@ def test_graphviz_text_is_read_by_pydot(network):
     pydot = pytest.importorskip("pydot")
     (graph,) = pydot.graph_from_dot_data(network.to_dot())
     assert len(graph.get_edges()) == 3
+
+
+@pytest.mark.parametrize(("name", "value", "message"), [
+    ("states", ["a", "a", "b"], "'x3' must be different names"),
+    ("states", 3, "must be a list of names, got 3"),
+    ("states", np.ones((3, 2)), "must be a list of names"),
+    ("states", [], "must be a list of names"),
+    ("log_probabilities", "text", "must be an array of numbers, got 'text'"),
+    ("log_probabilities", 1.0, "shape"),
+    ("log_probabilities", [[0.0], [0.0]], "shape"),
+])
+def test_what_is_no_list_of_states_or_numbers_is_refused(network, name, value, message):
+    graph = network.to_networkx()
+    graph.nodes["x3"][name] = value
+    with pytest.raises(ValueError, match=message):
+        from_networkx(graph)
+
+
+def test_states_in_a_list_keep_their_types():
+    network = BayesNetStructureEstimator().fit([[0], [1]]).network_
+    graph = network.to_networkx()
+    graph.nodes["x0"]["states"] = [1, "1"]
+    assert from_networkx(graph).categories[0].tolist() == [1, "1"]
+
+
+def test_codes_that_are_no_whole_numbers_are_refused(network):
+    graph = network.to_networkx()
+    graph.nodes["x2"]["configurations"] = graph.nodes["x2"]["configurations"] + 0.5
+    with pytest.raises(ValueError, match="configurations of 'x2' must"):
+        from_networkx(graph)

@@ -202,3 +202,19 @@ def test_estimators_keep_scikit_learns_display(fitted):
         assert set(fitted._repr_mimebundle_()) == {"text/plain"}
     finally:
         set_config(display="diagram")
+
+
+@pytest.mark.parametrize(("labels", "edges", "options", "error", "message"), [
+    (3, [], {}, TypeError, "labels must be a list of names"),
+    (["a", "a"], [], {}, ValueError, "labels has 'a' twice"),
+    (["a", "b"], 3, {}, TypeError, "edges must hold"),
+    (["a", "b"], [("a",)], {}, ValueError, "edges must hold"),
+    (["a", "b"], [("a", "b")], {"kinds": ["right"]}, ValueError, "kinds must hold one of 'kept'"),
+    (["a", "b"], [("a", "b")], {"kinds": []}, ValueError, "for each of the 1 edges"),
+    (["a", "b"], [([1], "b")], {}, ValueError, "No node is called"),
+    (["a", "b"], [("a", "b")], {"edge_width": "wide"}, ValueError, "edge_width must hold numbers"),
+    (["a", "b"], [("a", "b")], {"edge_width": {("a", "b"): "x"}}, ValueError, "must hold numbers"),
+])
+def test_what_is_no_drawing_is_refused(labels, edges, options, error, message):
+    with pytest.raises(error, match=message):
+        NetworkDisplay(labels, edges, **options).plot()

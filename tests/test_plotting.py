@@ -105,3 +105,15 @@ def test_a_path_with_sums_over_all_graphs_is_drawn(plt):
     last = display.ax_.get_legend().get_texts()[-1].get_text()
     assert last == f"the same over all graphs, highest at {path.all_graphs_ess:.3g}"
     assert len(ESSPathDisplay.from_path(ess_path(X, [1, 10])).score_ax_.lines) == 1
+
+
+@pytest.mark.parametrize("ax", [3, "ax", [1], object()])
+def test_where_nothing_can_be_drawn_is_refused(ax):
+    display = ESSCurveDisplay(np.array([1.0]), np.array([1.0]), np.array([0.0]), {})
+    with pytest.raises(TypeError, match="ax must be matplotlib Axes or None"):
+        display.plot(ax=ax)
+
+
+def test_what_is_no_path_is_refused():
+    with pytest.raises(TypeError, match="path must be the result of ess_path, got None"):
+        ESSPathDisplay.from_path(None)

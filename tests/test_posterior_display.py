@@ -64,3 +64,10 @@ def test_sure_and_impossible_edges_and_many_columns(plt):
     many = EdgePosteriorDisplay(np.zeros((13, 13)), list(range(13))).plot()
     assert many.texts_ == []
     assert len(EdgePosteriorDisplay(np.zeros((1, 1)), ["alone"]).plot().texts_) == 0
+
+
+def test_what_is_no_posterior_and_no_choice_of_numbers_is_refused(X):
+    with pytest.raises(TypeError, match="posterior must be the result of edge_posteriors"):
+        EdgePosteriorDisplay.from_posterior(3)
+    with pytest.raises(ValueError, match="numbers must be 'auto', True or False, got 3"):
+        EdgePosteriorDisplay(np.zeros((2, 2)), ["a", "b"]).plot(numbers=3)

@@ -384,3 +384,11 @@ def test_a_state_that_is_written_like_a_level_of_another_type():
             network.log_prob(evidence)
     with pytest.raises(ValueError, match=r"Its states are 1, 7\.$"):
         network.log_prob({"x0": 8})
+
+
+@pytest.mark.parametrize("kind", [np.array, pd.Index, pd.Series, pl.Series, list, tuple])
+def test_columns_that_come_as_an_array_of_one_name(kind):
+    network = BayesNetStructureEstimator().fit([[0, 1], [1, 0], [1, 1]]).network_
+    told = network.posterior(kind(["x0"])).probabilities
+    np.testing.assert_array_equal(told, network.posterior("x0").probabilities)
+    assert network.d_separated(kind(["x0"]), kind(["x1"])) == network.d_separated("x0", "x1")

@@ -275,3 +275,11 @@ def test_a_forbidden_tree_edge_is_turned():
     assert tree_start(data, turned).edges == [(1, 0)]
     neither = Constraints.from_names("ab", forbidden_edges=[("a", "b"), ("b", "a")])
     assert tree_start(data, neither).edges == []
+
+
+def test_what_is_no_order_of_names_gives_no_full_graph():
+    for order, error, message in ((3, TypeError, "order must be a list of names, got 3"),
+                                  (["a", "b", "a"], ValueError, "order has 'a' twice"),
+                                  ([["a"], "b"], TypeError, r"but holds \['a'\]")):
+        with pytest.raises(error, match=message):
+            full_graph(order)
