@@ -133,7 +133,7 @@ def _job(program: str, **job: object) -> dict:
 def _needed() -> list[str]:
     """The imports from scikit-learn that importing skbn makes."""
     statements = set()
-    for path in Path(importlib.util.find_spec("skbn").origin).parent.glob("*.py"):
+    for path in Path(importlib.util.find_spec("skbn").origin).parent.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             from_sklearn = isinstance(node, ast.ImportFrom) and node.module.startswith("sklearn")
             if from_sklearn or (isinstance(node, ast.Import) and "sklearn" in ast.unparse(node)):

@@ -7,7 +7,11 @@ from typing import TYPE_CHECKING
 import sklearn.base  # noqa: F401
 
 try:
-    from skbn import _counting, _dag_sums, _moves, _set_counts, _subsets  # noqa: F401
+    from skbn.counting import _counting  # noqa: F401
+    from skbn.graphs import _moves  # noqa: F401
+    from skbn.posteriors import _dag_sums  # noqa: F401
+    from skbn.search import _subsets  # noqa: F401
+    from skbn.subsets import _set_counts  # noqa: F401
 except ImportError as error:
     raise ImportError(
         "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
@@ -16,60 +20,60 @@ except ImportError as error:
         f"Python in another folder. The original error was: {error}"
     ) from error
 
-from skbn.analytic_ess import AnalyticESS, analytic_ess
-from skbn.bayes_factor import (
-    large_ess_favours_edge,
-    large_ess_log_bayes_factor,
-    log_bayes_factor,
-)
-from skbn.classifier import BayesNetClassifier
-from skbn.contingency import Contingency, contingency_table
-from skbn.edge_posteriors import edge_posteriors
-from skbn.edge_report import edge_report
-from skbn.equivalence import structural_hamming_distance
-from skbn.ess_changes import ess_sign_changes, ess_threshold
-from skbn.ess_path import ESSPath, ess_path
-from skbn.estimator import BayesNetStructureEstimator
-from skbn.model_selection import ESSSearchCV
-from skbn.scores import Family, Score
-from skbn.search import (
+from skbn.ess.analytic_ess import AnalyticESS, analytic_ess
+from skbn.estimators.classifier import BayesNetClassifier
+from skbn.estimators.estimator import BayesNetStructureEstimator
+from skbn.graphs.equivalence import structural_hamming_distance
+from skbn.posteriors.edge_posteriors import edge_posteriors
+from skbn.scores.score import Family, Score
+from skbn.scores.structure_score import structure_score
+from skbn.search.searches import (
     ExactSearch,
     FirstAscentSearch,
     GreedySearch,
     OrderSearch,
     TabuSearch,
 )
-from skbn.starts import full_graph
-from skbn.structure_score import structure_score
-from skbn.uniformity import uniformity
+from skbn.search.starts import full_graph
+from skbn.selection.ess_path import ESSPath, ess_path
+from skbn.selection.ess_search import ESSSearchCV
+from skbn.theory.bayes_factor import (
+    large_ess_favours_edge,
+    large_ess_log_bayes_factor,
+    log_bayes_factor,
+)
+from skbn.theory.contingency import Contingency, contingency_table
+from skbn.theory.edge_report import edge_report
+from skbn.theory.ess_changes import ess_sign_changes, ess_threshold
+from skbn.theory.uniformity import uniformity
 
 if TYPE_CHECKING:
-    from skbn.averaging import BayesNetAverager
-    from skbn.bif_reader import read_bif
-    from skbn.bootstrap import BootstrapEdges, bootstrap_edges
-    from skbn.estimator_comparison import compare_estimators
-    from skbn.graph_comparison import GraphComparison, compare_graphs
-    from skbn.graph_posterior import EdgePosteriors
-    from skbn.network_display import NetworkDisplay
-    from skbn.networkx_reader import from_networkx
-    from skbn.plotting import ESSCurveDisplay, ESSPathDisplay
-    from skbn.posterior_display import EdgePosteriorDisplay
+    from skbn.displays.ess_displays import ESSCurveDisplay, ESSPathDisplay
+    from skbn.displays.network_display import NetworkDisplay
+    from skbn.displays.posterior_display import EdgePosteriorDisplay
+    from skbn.estimators.averaging import BayesNetAverager
+    from skbn.graphs.graph_comparison import GraphComparison, compare_graphs
+    from skbn.networks.bif_reader import read_bif
+    from skbn.networks.networkx_reader import from_networkx
+    from skbn.posteriors.graph_posterior import EdgePosteriors
+    from skbn.selection.bootstrap import BootstrapEdges, bootstrap_edges
+    from skbn.selection.estimator_comparison import compare_estimators
 
 # Drawing, files and comparisons are imported when they are first asked for: most programs never do.
 _WHEN_ASKED_FOR = {
-    "BayesNetAverager": "averaging",
-    "read_bif": "bif_reader",
-    "BootstrapEdges": "bootstrap",
-    "bootstrap_edges": "bootstrap",
-    "compare_estimators": "estimator_comparison",
-    "GraphComparison": "graph_comparison",
-    "compare_graphs": "graph_comparison",
-    "EdgePosteriors": "graph_posterior",
-    "NetworkDisplay": "network_display",
-    "from_networkx": "networkx_reader",
-    "ESSCurveDisplay": "plotting",
-    "ESSPathDisplay": "plotting",
-    "EdgePosteriorDisplay": "posterior_display",
+    "BayesNetAverager": "estimators.averaging",
+    "read_bif": "networks.bif_reader",
+    "BootstrapEdges": "selection.bootstrap",
+    "bootstrap_edges": "selection.bootstrap",
+    "compare_estimators": "selection.estimator_comparison",
+    "GraphComparison": "graphs.graph_comparison",
+    "compare_graphs": "graphs.graph_comparison",
+    "EdgePosteriors": "posteriors.graph_posterior",
+    "NetworkDisplay": "displays.network_display",
+    "from_networkx": "networks.networkx_reader",
+    "ESSCurveDisplay": "displays.ess_displays",
+    "ESSPathDisplay": "displays.ess_displays",
+    "EdgePosteriorDisplay": "displays.posterior_display",
 }
 
 __version__ = "0.1.0.dev0"

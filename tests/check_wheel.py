@@ -9,8 +9,10 @@ def main(folder: str) -> None:
     (wheel,) = Path(folder).glob("*.whl")
     (_,) = Path(folder).glob("*.tar.gz")
     names = zipfile.ZipFile(wheel).namelist()
-    for compiled in ("_counting", "_dag_sums", "_moves", "_set_counts", "_subsets"):
-        assert any(name.startswith(f"skbn/{compiled}.") for name in names), names
+    package = Path(__file__).resolve().parents[1] / "skbn"
+    for source in (*package.rglob("*.py"), *package.rglob("*.pyx")):
+        module = f"skbn/{source.relative_to(package).with_suffix('').as_posix()}"
+        assert any(name.startswith(f"{module}.") for name in names), module
     assert "skbn/py.typed" in names, names
     unwanted = [name for name in names if name.endswith((".pyx", ".c")) or "test" in name]
     assert not unwanted, unwanted

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from scipy.special import gammaln
 
-from skbn.data import CategoricalData
+from skbn.counting.data import CategoricalData
 
 # Programs beside the tests, which import each other as such.
 collect_ignore = ["fault_list.py", "faults.py", "golden.py", "interrupted.py", "limits.py"]

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from skbn import AnalyticESS, BayesNetStructureEstimator, analytic_ess, structure_score
-from skbn.analytic_ess import estimate_ess
-from skbn.data import CategoricalData
+from skbn.counting.data import CategoricalData
+from skbn.ess.analytic_ess import estimate_ess
 
 SETS = ["balance", "iris", "liver", "diabetes", "post_op", "shuttle", "tictac", "bc_wisc",
         "heart_cl", "heart_st", "wine", "adult"]

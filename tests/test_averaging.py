@@ -15,9 +15,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from skbn import BayesNetAverager, edge_posteriors
-from skbn.mixture import NetworkMixture
-from skbn.network import BayesianNetwork
-from skbn.parameters import ConditionalTable
+from skbn.networks.mixture import NetworkMixture
+from skbn.networks.network import BayesianNetwork
+from skbn.parameters.conditional_table import ConditionalTable
 
 EXPECTED = {
     "check_sample_weight_equivalence_on_dense_data":
@@ -189,7 +189,7 @@ def test_repeats_pickles_and_clones(model, table):
 
 def test_blocks_of_rows_change_nothing(model, table, monkeypatch):
     expected = model.score_samples(table), model.predict_proba(table)
-    monkeypatch.setattr("skbn.mixture._BLOCK", 1)
+    monkeypatch.setattr("skbn.networks.mixture._BLOCK", 1)
     np.testing.assert_allclose(model.score_samples(table), expected[0], rtol=1e-13)
     for found, whole in zip(model.predict_proba(table), expected[1], strict=True):
         np.testing.assert_allclose(found, whole, rtol=1e-12)

@@ -14,9 +14,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from skbn import BayesNetStructureEstimator, read_bif
-from skbn.data import CategoricalData
-from skbn.network import BayesianNetwork
-from skbn.parameters import ConditionalTable
+from skbn.counting.data import CategoricalData
+from skbn.networks.network import BayesianNetwork
+from skbn.parameters.conditional_table import ConditionalTable
 
 NETWORKS = ("alarm", "andes", "asia", "cancer", "child", "hepar2", "insurance", "pigs", "sachs",
             "survey")

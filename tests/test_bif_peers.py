@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from skbn import read_bif
-from skbn.network import BayesianNetwork
-from skbn.parameters import ConditionalTable
+from skbn.networks.network import BayesianNetwork
+from skbn.parameters.conditional_table import ConditionalTable
 
 PLAIN = ["asia", "alarm", "insurance", "sachs"]
 

@@ -6,14 +6,16 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from skbn import climbing
-from skbn.climbing import climb_first_ascent, climb_greedily, climb_with_tabu
-from skbn.constraints import Constraints
-from skbn.data import CategoricalData
-from skbn.graph import DAG
-from skbn.local_scores import LocalScores
-from skbn.scores import BIC, SCORES, BDeu
-from skbn.starts import empty_start, full_start, random_start
+from skbn.counting.data import CategoricalData
+from skbn.graphs.constraints import Constraints
+from skbn.graphs.graph import DAG
+from skbn.scores.bayesian import BDeu
+from skbn.scores.by_name import SCORES
+from skbn.scores.likelihood import BIC
+from skbn.scores.local_scores import LocalScores
+from skbn.search import climbing
+from skbn.search.climbing import climb_first_ascent, climb_greedily, climb_with_tabu
+from skbn.search.starts import empty_start, full_start, random_start
 
 CLIMBS = {
     "greedy": climb_greedily, "first_ascent": climb_first_ascent, "tabu": climb_with_tabu

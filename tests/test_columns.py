@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skbn.columns import apply_column, learn_column, positions_among
+from skbn.tables.columns import apply_column, learn_column, positions_among
 
 
 def named(value):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skbn.configurations import EveryConfiguration, ObservedConfigurations
+from skbn.parameters.configurations import EveryConfiguration, ObservedConfigurations
 
 
 def numbered_by_dictionary(observed, rows):

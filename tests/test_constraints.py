@@ -4,8 +4,8 @@ import re
 import numpy as np
 import pytest
 
-from skbn.constraints import Constraints
-from skbn.graph import DAG, CycleError, Move
+from skbn.graphs.constraints import Constraints
+from skbn.graphs.graph import DAG, CycleError, Move
 
 LABELS = ["a", "b", "c", "d"]
 

@@ -17,11 +17,12 @@ from skbn import (
     analytic_ess,
     structure_score,
 )
-from skbn.coordinate_ascent import TOLERANCE
-from skbn.ess_likelihood import HIGHEST, LOWEST, EssLikelihood
-from skbn.given_graph import read_graph
-from skbn.reading import read_table
-from skbn.scores import BIC, BDeu
+from skbn.ess.coordinate_ascent import TOLERANCE
+from skbn.ess.ess_likelihood import HIGHEST, LOWEST, EssLikelihood
+from skbn.graphs.given_graph import read_graph
+from skbn.scores.bayesian import BDeu
+from skbn.scores.likelihood import BIC
+from skbn.tables.reading import read_table
 
 POLICIES = ["analytic", "marginal_likelihood"]
 SEARCHES = ["greedy", "first_ascent", "tabu", "order", "exact"]

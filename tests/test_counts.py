@@ -11,17 +11,17 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from skbn import _counting
-from skbn.counts import (
+from skbn.counting import _counting
+from skbn.counting.counts import (
     count_configurations,
     count_family,
     count_joint_states,
     label_rows,
 )
-from skbn.data import CategoricalData, smallest_code_type
-from skbn.local_scores import LocalScores
-from skbn.packs import Packs
-from skbn.scores import SCORES
+from skbn.counting.data import CategoricalData, smallest_code_type
+from skbn.counting.packs import Packs
+from skbn.scores.by_name import SCORES
+from skbn.scores.local_scores import LocalScores
 
 CODE_TYPES = (np.uint8, np.uint16, np.uint32)
 WEIGHTS = {
@@ -297,10 +297,10 @@ def test_kernel_with_counts_up_to_the_largest_integer():
 LIMITED = """
 import resource
 import numpy as np
-from skbn.counts import count_family, count_joint_states
-from skbn.data import CategoricalData
-from skbn.local_scores import LocalScores
-from skbn.scores import SCORES
+from skbn.counting.counts import count_family, count_joint_states
+from skbn.counting.data import CategoricalData
+from skbn.scores.local_scores import LocalScores
+from skbn.scores.by_name import SCORES
 
 n_rows, n_variables = 20_000, 60
 codes = np.random.default_rng(0).integers(0, 1000, (n_variables, n_rows)).astype(np.uint16)

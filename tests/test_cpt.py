@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skbn.cpt import CPT
+from skbn.parameters.cpt import CPT
 
 
 def make(states, parents, configurations, n_configurations):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from skbn.data import CategoricalData, smallest_code_type
+from skbn.counting.data import CategoricalData, smallest_code_type
 
 
 def rows_of(data):

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from skbn import BayesNetStructureEstimator, ess_path, read_bif, structure_score
-from skbn.data import CategoricalData
-from skbn.local_scores import LocalScores
-from skbn.scores import SCORES
+from skbn.counting.data import CategoricalData
+from skbn.scores.by_name import SCORES
+from skbn.scores.local_scores import LocalScores
 
 SEARCHES = ["greedy", "first_ascent", "tabu", "order", "exact"]
 

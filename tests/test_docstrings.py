@@ -18,18 +18,18 @@ from numpydoc.validate import validate  # noqa: E402
 NOT_ASKED = {"SA01", "ES01"}
 # What users receive or write beside what has a name in skbn: results, and searches of their own.
 RECEIVED = (
-    "skbn.climbing.SearchResult",
-    "skbn.climbing.Step",
-    "skbn.contingency.Margin",
-    "skbn.cpt.CPT",
-    "skbn.estimator.HistoryStep",
-    "skbn.graph_comparison.Agreement",
-    "skbn.graph_posterior.ParentSetPosterior",
-    "skbn.graph.Move",
-    "skbn.network.BayesianNetwork",
-    "skbn.parameters.ConditionalTable",
-    "skbn.posterior.Posterior",
-    "skbn.search.Search",
+    "skbn.search.climbing.SearchResult",
+    "skbn.search.climbing.Step",
+    "skbn.theory.contingency.Margin",
+    "skbn.parameters.cpt.CPT",
+    "skbn.estimators.estimator.HistoryStep",
+    "skbn.graphs.graph_comparison.Agreement",
+    "skbn.posteriors.graph_posterior.ParentSetPosterior",
+    "skbn.graphs.graph.Move",
+    "skbn.networks.network.BayesianNetwork",
+    "skbn.parameters.conditional_table.ConditionalTable",
+    "skbn.inference.posterior.Posterior",
+    "skbn.search.searches.Search",
 )
 OBJECTS = {f"skbn.{name}": getattr(skbn, name) for name in skbn.__all__} | {
     path: getattr(importlib.import_module(path.rpartition(".")[0]), path.rpartition(".")[2])
@@ -109,6 +109,6 @@ def test_members_are_found():
         "skbn.Contingency.from_array",
         "skbn.Contingency.n_samples",
         "skbn.TabuSearch.search",
-        "skbn.network.BayesianNetwork.posterior",
+        "skbn.networks.network.BayesianNetwork.posterior",
     } <= set(MEMBERS)
     assert not any("set_fit_request" in path or "get_params" in path for path in MEMBERS)

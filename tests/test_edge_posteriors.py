@@ -8,12 +8,12 @@ import pytest
 from scipy.special import logsumexp
 
 from skbn import EdgePosteriors, Score, edge_posteriors, structure_score
-from skbn.constraints import Constraints
-from skbn.data import CategoricalData
-from skbn.graph_prior import read_graph_prior
-from skbn.local_scores import LocalScores
-from skbn.marginal_likelihood import log_marginal_likelihoods, posterior_of
-from skbn.scores import SCORES
+from skbn.counting.data import CategoricalData
+from skbn.graphs.constraints import Constraints
+from skbn.graphs.graph_prior import read_graph_prior
+from skbn.posteriors.marginal_likelihood import log_marginal_likelihoods, posterior_of
+from skbn.scores.by_name import SCORES
+from skbn.scores.local_scores import LocalScores
 
 
 class Enumeration:

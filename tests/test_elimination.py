@@ -7,7 +7,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from skbn.elimination import LARGEST_TABLE, WideTableError, plan_elimination
+from skbn.inference.elimination import LARGEST_TABLE, WideTableError, plan_elimination
 
 
 def carry_out(plan, scopes, factors, cardinalities, kept):

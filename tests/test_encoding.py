@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.utils.estimator_checks import _NotAnArray
 
-from skbn.encoding import (
+from skbn.tables.encoding import (
     apply_categories,
     apply_categories_with_gaps,
     learn_categories,
@@ -302,8 +302,8 @@ def test_arrays_need_no_data_frame_library():
     code = """
 import sys
 sys.modules.update(dict.fromkeys(["pandas", "polars", "pyarrow"]))  # importing them now fails
-from skbn.encoding import learn_categories
-from skbn.templates import TableTemplate
+from skbn.tables.encoding import learn_categories
+from skbn.tables.templates import TableTemplate
 X = [["a", 1], ["b", None]]
 codes, categories = learn_categories(X[:1], ["x0", "x1"])
 assert TableTemplate.of(X).build(codes, categories).tolist() == X[:1]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from skbn import BayesNetStructureEstimator, structural_hamming_distance
-from skbn.equivalence import cpdag_of
+from skbn.graphs.equivalence import cpdag_of
 
 
 def all_dags(n):

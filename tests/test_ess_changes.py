@@ -17,9 +17,9 @@ from skbn import (
     large_ess_favours_edge,
     log_bayes_factor,
 )
-from skbn.bayes_factor import EdgeBayesFactor
-from skbn.contingency import Contingency
-from skbn.ess_changes import EssSigns
+from skbn.theory.bayes_factor import EdgeBayesFactor
+from skbn.theory.contingency import Contingency
+from skbn.theory.ess_changes import EssSigns
 
 # Favoured from 1.7 to 23, and again above 2,600.
 THREE_CHANGES = np.array([[[41, 3, 2], [8, 3, 0]], [[22, 4, 8], [0, 1, 7]]])

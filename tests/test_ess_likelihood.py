@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skbn import structure_score
-from skbn.data import CategoricalData
-from skbn.ess_likelihood import HIGHEST, LOWEST, EssLikelihood
+from skbn.counting.data import CategoricalData
+from skbn.ess.ess_likelihood import HIGHEST, LOWEST, EssLikelihood
 
 KINDS = ["plain", "constant", "duplicated", "unseen", "fractional", "whole", "unseen+fractional"]
 

@@ -19,8 +19,8 @@ from skbn import (
     ess_path,
     structure_score,
 )
-from skbn.data import CategoricalData
-from skbn.ess_likelihood import EssLikelihood
+from skbn.counting.data import CategoricalData
+from skbn.ess.ess_likelihood import EssLikelihood
 
 SHARED = Path(os.environ.get("SKBN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 FAST = (

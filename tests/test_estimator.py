@@ -14,7 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from skbn import BayesNetClassifier, BayesNetStructureEstimator, TabuSearch, structure_score
-from skbn.scores import BDeu
+from skbn.scores.bayesian import BDeu
 
 NAMES = ["a", "b", "c", "d"]
 EDGES = [("a", "b"), ("b", "d"), ("c", "d"), ("a", "y"), ("y", "d")]

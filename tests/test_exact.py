@@ -16,15 +16,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from skbn.data import CategoricalData
-from skbn.exact import _best_sinks, exact_search, exact_searches
-from skbn.graph_prior import EdgePenalty
-from skbn.layers import Layer
-from skbn.local_scores import LocalScores
-from skbn.scores import AIC, BIC, K2, SCORES, BDeu, Family, LogLikelihood
-from skbn.special import log_of, log_rising_factorial, log_rising_factorials
-from skbn.subset_scores import fill_layers
-from skbn.subset_sums import SubsetSums
+from skbn.counting.data import CategoricalData
+from skbn.graphs.graph_prior import EdgePenalty
+from skbn.scores.bayesian import K2, BDeu
+from skbn.scores.by_name import SCORES
+from skbn.scores.likelihood import AIC, BIC, LogLikelihood
+from skbn.scores.local_scores import LocalScores
+from skbn.scores.score import Family
+from skbn.scores.special import log_of, log_rising_factorial, log_rising_factorials
+from skbn.search.exact import _best_sinks, exact_search, exact_searches
+from skbn.subsets.layers import Layer
+from skbn.subsets.subset_scores import fill_layers
+from skbn.subsets.subset_sums import SubsetSums
 
 SHARED = Path(os.environ.get("SKBN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 REFERENCE = SHARED / "reference" / "reference.json"
@@ -354,7 +357,7 @@ def test_the_search_found_what_it_reports(monkeypatch):
         best.append(score)
         return sinks, score
 
-    monkeypatch.setattr("skbn.exact._best_sinks", note_best)
+    monkeypatch.setattr("skbn.search.exact._best_sinks", note_best)
     rng = np.random.default_rng(13)
     codes, cardinalities = random_table(rng, 10, 300)
     for score in [*SCORES.values(), UserBDeu()]:
@@ -398,10 +401,10 @@ def test_blocks_do_not_change_the_result(score, monkeypatch):
     scores = LocalScores(CategoricalData.from_codes(codes, cardinalities), score, 1.0)
     expected = [exact_search(scores), exact_search(scores, allowed=allowed, max_parents=2)]
     for n_tail in (1, 3, 6):
-        monkeypatch.setattr("skbn.exact._tail", lambda n, n_tail=n_tail: n_tail)
-        monkeypatch.setattr("skbn.exact._CALL_SETS", 3)
+        monkeypatch.setattr("skbn.search.exact._tail", lambda n, n_tail=n_tail: n_tail)
+        monkeypatch.setattr("skbn.search.exact._CALL_SETS", 3)
         for n_bits in (12, 2):
-            monkeypatch.setattr("skbn.exact._SETTLED_SETS_BITS", n_bits)
+            monkeypatch.setattr("skbn.search.exact._SETTLED_SETS_BITS", n_bits)
             assert exact_search(scores, n_jobs=2) == expected[0]
             assert exact_search(scores, allowed=allowed, max_parents=2) == expected[1]
 
@@ -412,7 +415,7 @@ def test_how_many_counts_are_known_at_a_time_does_not_change_the_result(monkeypa
     data = CategoricalData.from_codes(codes, cardinalities)
     expected = [sums_of(data, score, 2.0) for score in (BDeu(), BIC())]
     for places in (1, 40, 500):
-        monkeypatch.setattr("skbn.layers._PLACES", places)
+        monkeypatch.setattr("skbn.subsets.layers._PLACES", places)
         for score, sums in zip((BDeu(), BIC()), expected, strict=True):
             np.testing.assert_array_equal(sums_of(data, score, 2.0), sums)
 
@@ -528,10 +531,10 @@ def test_interrupt(n_jobs):
         import signal
         import sys
         import numpy as np
-        from skbn.data import CategoricalData
-        from skbn.exact import exact_search
-        from skbn.local_scores import LocalScores
-        from skbn.scores import BDeu
+        from skbn.counting.data import CategoricalData
+        from skbn.search.exact import exact_search
+        from skbn.scores.local_scores import LocalScores
+        from skbn.scores.bayesian import BDeu
         codes = np.random.default_rng(0).integers(0, 3, size=(23, 20000))
         scores = LocalScores(CategoricalData.from_codes(codes, [3] * 23), BDeu(), 1.0)
         # Processes in the background of a shell ignore it.
@@ -592,7 +595,7 @@ def numbers_of(data, grid, monkeypatch):
         seen.append([numbers.copy() for numbers in subsets.numbers])
         return _best_sinks(subsets, *arguments)
 
-    monkeypatch.setattr("skbn.exact._best_sinks", note)
+    monkeypatch.setattr("skbn.search.exact._best_sinks", note)
     networks = exact_searches([LocalScores(data, BDeu(), ess) for ess in grid], n_jobs=2)
     return seen, networks
 
@@ -603,7 +606,7 @@ def test_sums_do_not_depend_on_what_else_is_summed(monkeypatch):
     data = CategoricalData.from_codes(codes, cardinalities)
     alone = [numbers_of(data, [ess], monkeypatch) for ess in GRID]
     for name, value in (("_LAYERS_ENTRIES", 2**25), ("_LAYERS_ENTRIES", 1), ("_CALL_COUNTS", 200)):
-        monkeypatch.setattr(f"skbn.subset_sums.{name}", value)
+        monkeypatch.setattr(f"skbn.subsets.subset_sums.{name}", value)
         together, networks = numbers_of(data, GRID, monkeypatch)
         assert networks == [network for _, (network,) in alone]
         for mine, (other, _) in zip(together, alone, strict=True):
@@ -622,13 +625,13 @@ def test_a_grid_in_little_memory(monkeypatch):
         seen.append(len(plans))
         return fill_layers(plans, *arguments)
 
-    monkeypatch.setattr("skbn.exact.fill_layers", note)
-    monkeypatch.setattr("skbn.exact._GRID_MEMORY", 0)
+    monkeypatch.setattr("skbn.search.exact.fill_layers", note)
+    monkeypatch.setattr("skbn.search.exact._GRID_MEMORY", 0)
     assert exact_searches(scores) == expected
     assert seen == [1] * len(GRID)
     seen.clear()
     monkeypatch.undo()
-    monkeypatch.setattr("skbn.exact.fill_layers", note)
+    monkeypatch.setattr("skbn.search.exact.fill_layers", note)
     with pytest.raises(MemoryError, match="limit of 1000 "):
         exact_searches(scores, max_memory=1000)
     assert seen == []

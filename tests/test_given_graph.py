@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from skbn.given_graph import read_graph
-from skbn.graph import CycleError
+from skbn.graphs.given_graph import read_graph
+from skbn.graphs.graph import CycleError
 
 
 def named(value):

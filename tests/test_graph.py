@@ -4,7 +4,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from skbn.graph import DAG, CycleError, Move, topological_order
+from skbn.graphs.graph import DAG, CycleError, Move, topological_order
 
 
 def plain_graph(dag):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from skbn import BayesNetStructureEstimator, from_networkx
-from skbn.network import BayesianNetwork
+from skbn.networks.network import BayesianNetwork
 
 networkx = pytest.importorskip("networkx")
 pandas = pytest.importorskip("pandas")

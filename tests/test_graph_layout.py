@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from skbn import read_bif
-from skbn.graph_layout import lay_out
-from skbn.layer_rows import NODE_HEIGHT, LayerRows
-from skbn.layering import layers_of, without_cycles
+from skbn.drawing.graph_layout import lay_out
+from skbn.drawing.layer_rows import NODE_HEIGHT, LayerRows
+from skbn.drawing.layering import layers_of, without_cycles
 
 
 def random_graph(rng, n, density):

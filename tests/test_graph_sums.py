@@ -6,12 +6,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from skbn.constraints import Constraints
-from skbn.family_weights import put_in, take_out
-from skbn.graph_counts import log_prior_total
-from skbn.graph_prior import EdgePenalty
-from skbn.graph_sums import GraphSums, sum_over_members
-from skbn.workers import Workers
+from skbn.graphs.constraints import Constraints
+from skbn.graphs.graph_prior import EdgePenalty
+from skbn.posteriors.family_weights import put_in, take_out
+from skbn.posteriors.graph_counts import log_prior_total
+from skbn.posteriors.graph_sums import GraphSums, sum_over_members
+from skbn.subsets.workers import Workers
 
 # Labelled directed acyclic graphs of n variables: sequence A003024 of the OEIS.
 N_GRAPHS = [
@@ -61,8 +61,8 @@ def log_of(value):
 @pytest.mark.parametrize("block_bits", [12, 2])
 @pytest.mark.parametrize("spread", [0, 3, 60, 2000])
 def test_exact_fractions_agree(spread, block_bits, workers, monkeypatch):
-    monkeypatch.setattr("skbn.graph_sums._BLOCK_BITS", block_bits)
-    monkeypatch.setattr("skbn.graph_sums._CALL_PAIRS", 3 ** (block_bits + 1))
+    monkeypatch.setattr("skbn.posteriors.graph_sums._BLOCK_BITS", block_bits)
+    monkeypatch.setattr("skbn.posteriors.graph_sums._CALL_PAIRS", 3 ** (block_bits + 1))
     n = 6
     rng = np.random.default_rng(spread)
     powers = rng.integers(-spread, spread + 1, size=(n, 2 ** (n - 1)))

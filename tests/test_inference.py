@@ -7,10 +7,12 @@ import time
 import numpy as np
 import pytest
 
-from skbn import inference, jobs, messages
-from skbn.data import CategoricalData, smallest_code_type
-from skbn.network import BayesianNetwork
-from skbn.parameters import ConditionalTable
+from skbn.counting.data import CategoricalData, smallest_code_type
+from skbn.inference import contraction as messages
+from skbn.inference import inference
+from skbn.inference import row_groups as jobs
+from skbn.networks.network import BayesianNetwork
+from skbn.parameters.conditional_table import ConditionalTable
 
 LABELS = [f"v{i}" for i in range(60)]
 

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skbn.data import CategoricalData
-from skbn.local_scores import LocalScores
-from skbn.scores import SCORES, log_rising_factorial
+from skbn.counting.data import CategoricalData
+from skbn.scores.by_name import SCORES
+from skbn.scores.local_scores import LocalScores
+from skbn.scores.special import log_rising_factorial
 
 NAMES = tuple(name for name, score in SCORES.items() if not hasattr(score, "needs_whole_counts"))
 

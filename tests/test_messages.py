@@ -11,8 +11,8 @@ import pytest
 import scipy.sparse
 
 from skbn import BayesNetClassifier, BayesNetStructureEstimator, TabuSearch
-from skbn.scores import BDeu
-from skbn.search import ExactSearch
+from skbn.scores.bayesian import BDeu
+from skbn.search.searches import ExactSearch
 
 
 def named(value):

@@ -30,7 +30,7 @@ from skbn import (
     GreedySearch,
     TabuSearch,
 )
-from skbn.scores import K2, BDeu
+from skbn.scores.bayesian import K2, BDeu
 
 FOLDS = KFold(4, shuffle=True, random_state=0)
 

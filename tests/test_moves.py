@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from skbn import _moves
-from skbn.constraints import Constraints
-from skbn.graph import DAG, Move
-from skbn.starts import random_start
+from skbn.graphs import _moves
+from skbn.graphs.constraints import Constraints
+from skbn.graphs.graph import DAG, Move
+from skbn.search.starts import random_start
 
 
 @st.composite

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import chisquare
 
-from skbn import network as network_module
-from skbn.data import CategoricalData
-from skbn.network import BayesianNetwork
-from skbn.parameters import ConditionalTable
+from skbn.counting.data import CategoricalData
+from skbn.networks import network as network_module
+from skbn.networks.network import BayesianNetwork
+from skbn.parameters.conditional_table import ConditionalTable
 
 SHARED = Path(os.environ.get("SKBN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 LEARNING_TEST = "[A][C][F][B|A][D|A:C][E|B:F]"

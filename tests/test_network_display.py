@@ -17,9 +17,9 @@ from skbn import (
     edge_posteriors,
     edge_report,
 )
-from skbn.graph_picture import KINDS, picture_of
-from skbn.network import BayesianNetwork
-from skbn.network_svg import svg_text
+from skbn.drawing.graph_picture import KINDS, picture_of
+from skbn.drawing.network_svg import svg_text
+from skbn.networks.network import BayesianNetwork
 
 matplotlib = pytest.importorskip("matplotlib")
 

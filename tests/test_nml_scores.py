@@ -13,10 +13,11 @@ import pytest
 from scipy.special import gammaln
 
 from skbn import BayesNetStructureEstimator, structure_score
-from skbn.data import CategoricalData
-from skbn.local_scores import LocalScores
-from skbn.scores import SCORES, Family
-from skbn.search import SEARCHES
+from skbn.counting.data import CategoricalData
+from skbn.scores.by_name import SCORES
+from skbn.scores.local_scores import LocalScores
+from skbn.scores.score import Family
+from skbn.search.searches import SEARCHES
 
 SHARED = Path(os.environ.get("SKBN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 NAMES = ["bds", "bdj", "fnml", "qnml"]

@@ -7,15 +7,17 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from skbn import order as order_module
-from skbn.constraints import Constraints
-from skbn.data import CategoricalData
-from skbn.graph import DAG
-from skbn.local_scores import LocalScores
-from skbn.order import GrowShrinkTree, random_topological_order, search_orders
-from skbn.scores import SCORES, BDeu
-from skbn.search import SEARCHES, draw_seeds, run_search
-from skbn.starts import empty_start
+from skbn.counting.data import CategoricalData
+from skbn.graphs.constraints import Constraints
+from skbn.graphs.graph import DAG
+from skbn.scores.bayesian import BDeu
+from skbn.scores.by_name import SCORES
+from skbn.scores.local_scores import LocalScores
+from skbn.search import order as order_module
+from skbn.search.order import GrowShrinkTree, random_topological_order, search_orders
+from skbn.search.runs import draw_seeds, run_search
+from skbn.search.searches import SEARCHES
+from skbn.search.starts import empty_start
 
 KINDS = ["plain", "constant", "duplicated", "unseen", "fractional", "whole+constant+duplicated"]
 

@@ -9,14 +9,18 @@ import sys
 import numpy as np
 import pytest
 
-from skbn import _moves, counts, exact, local_scores, subset_sums
-from skbn import graph as graphs
-from skbn.constraints import Constraints
-from skbn.data import CategoricalData
-from skbn.exact import exact_search
-from skbn.graph import DAG, Move
-from skbn.local_scores import LocalScores
-from skbn.scores import SCORES
+from skbn.counting import counts
+from skbn.counting.data import CategoricalData
+from skbn.graphs import _moves
+from skbn.graphs import graph as graphs
+from skbn.graphs.constraints import Constraints
+from skbn.graphs.graph import DAG, Move
+from skbn.scores import local_scores
+from skbn.scores.by_name import SCORES
+from skbn.scores.local_scores import LocalScores
+from skbn.search import exact
+from skbn.search.exact import exact_search
+from skbn.subsets import subset_sums
 
 compiler = shutil.which("cc")
 pytestmark = pytest.mark.skipif(

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from skbn.configurations import EveryConfiguration, ObservedConfigurations
-from skbn.data import CategoricalData
-from skbn.parameters import (
+from skbn.counting.data import CategoricalData
+from skbn.parameters.conditional_table import (
     ConditionalTable,
     fit_table,
     fit_tables,
     readable_count,
     smoothed_log_probabilities,
 )
+from skbn.parameters.configurations import EveryConfiguration, ObservedConfigurations
 
 
 def log_probabilities_by_dictionary(codes, cardinalities, weights, child, parents, ess):

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from skbn.family_weights import possible_families, take_out
-from skbn.parent_sets import ParentRules, as_set, bits
+from skbn.posteriors.family_weights import possible_families, take_out
+from skbn.subsets.parent_sets import ParentRules, as_set, bits
 
 
 def possible(rules, child, n):

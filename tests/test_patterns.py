@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from skbn.patterns import bits, distinct_columns, mask_of, masks_of
+from skbn.inference.patterns import bits, distinct_columns, mask_of, masks_of
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 8, 63, 64, 65, 130, 200])

@@ -11,13 +11,8 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer
 
 import skbn
-from skbn import (
-    BayesNetAverager,
-    BayesNetClassifier,
-    BayesNetStructureEstimator,
-    ESSSearchCV,
-    persistence,
-)
+from skbn import BayesNetAverager, BayesNetClassifier, BayesNetStructureEstimator, ESSSearchCV
+from skbn.networks import persistence
 
 RNG = np.random.default_rng(0)
 X = RNG.integers(0, 3, (40, 3))

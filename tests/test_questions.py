@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 from skbn import BayesNetStructureEstimator
-from skbn.network import BayesianNetwork
-from skbn.parameters import ConditionalTable
-from skbn.posterior import Posterior
+from skbn.inference.posterior import Posterior
+from skbn.networks.network import BayesianNetwork
+from skbn.parameters.conditional_table import ConditionalTable
 
 NAMES = ["rain", "sprinkler", "wet", "month"]
 STATES = [

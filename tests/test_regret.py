@@ -8,7 +8,7 @@ from decimal import MAX_EMAX, Decimal, localcontext
 import numpy as np
 import pytest
 
-from skbn.regret import (
+from skbn.scores.regret import (
     APPROXIMATE_FROM,
     approximate_log_regret,
     binary_regret,

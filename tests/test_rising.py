@@ -4,7 +4,7 @@ import mpmath as mp
 import numpy as np
 import pytest
 
-from skbn.rising import log_rising_excess
+from skbn.scores.rising import log_rising_excess
 
 
 def excess_in_many_digits(n, log_alpha):

@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
-from skbn.data import CategoricalData
-from skbn.local_scores import LocalScores
-from skbn.scores import SCORES, BDeu, Family, Score, as_score, terms_of
+from skbn.counting.data import CategoricalData
+from skbn.scores.bayesian import BDeu
+from skbn.scores.by_name import SCORES, as_score
+from skbn.scores.local_scores import LocalScores
+from skbn.scores.score import Family, Score, terms_of
 
 NAMES = ("bdeu", "loglik", "bic", "aic", "mdl", "k2")
 

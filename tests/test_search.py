@@ -8,23 +8,17 @@ import numpy as np
 import pytest
 from sklearn.base import BaseEstimator, clone
 
-from skbn.climbing import SearchResult
-from skbn.constraints import Constraints
-from skbn.data import CategoricalData
-from skbn.graph import DAG
-from skbn.graph_prior import read_graph_prior
-from skbn.local_scores import LocalScores
-from skbn.scores import SCORES, BDeu
-from skbn.search import (
-    SEARCHES,
-    GreedySearch,
-    Search,
-    SearchRuns,
-    TabuSearch,
-    draw_seeds,
-    make_start,
-    run_search,
-)
+from skbn.counting.data import CategoricalData
+from skbn.graphs.constraints import Constraints
+from skbn.graphs.graph import DAG
+from skbn.graphs.graph_prior import read_graph_prior
+from skbn.scores.bayesian import BDeu
+from skbn.scores.by_name import SCORES
+from skbn.scores.local_scores import LocalScores
+from skbn.search.climbing import SearchResult
+from skbn.search.runs import SearchRuns, draw_seeds, run_search
+from skbn.search.searches import SEARCHES, GreedySearch, Search, TabuSearch
+from skbn.search.starts import make_start
 
 LABELS = ["a", "b", "c", "d", "e", "f"]
 every_search = pytest.mark.parametrize("name", SEARCHES)

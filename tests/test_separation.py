@@ -6,9 +6,9 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from skbn.data import CategoricalData
-from skbn.network import BayesianNetwork
-from skbn.parameters import ConditionalTable
+from skbn.counting.data import CategoricalData
+from skbn.networks.network import BayesianNetwork
+from skbn.parameters.conditional_table import ConditionalTable
 
 
 def random_network(rng, n, density):

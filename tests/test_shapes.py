@@ -5,12 +5,15 @@ import mpmath
 import numpy as np
 import pytest
 
-from skbn.data import CategoricalData
-from skbn.local_scores import LocalScores
-from skbn.scores import BIC, SCORES, BDeu, Family, terms_of
-from skbn.shapes import Shapes
-from skbn.tails import rising_tail
-from skbn.term_tables import TermTables, key_of, tail_of
+from skbn.counting.data import CategoricalData
+from skbn.scores.bayesian import BDeu
+from skbn.scores.by_name import SCORES
+from skbn.scores.likelihood import BIC
+from skbn.scores.local_scores import LocalScores
+from skbn.scores.score import Family, terms_of
+from skbn.scores.shapes import Shapes
+from skbn.scores.tails import rising_tail
+from skbn.scores.term_tables import TermTables, key_of, tail_of
 
 TABULATED = [name for name, score in SCORES.items() if score.tabulated]
 N = 40_000

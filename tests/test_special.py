@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from skbn.special import float_of, log_of, log_rising_factorial
+from skbn.scores.special import float_of, log_of, log_rising_factorial
 
 EPS = np.finfo(float).eps
 SEAM = math.log(32.0)

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from skbn.constraints import Constraints
-from skbn.data import CategoricalData
-from skbn.starts import empty_start, full_graph, full_start, random_start, tree_start
+from skbn.counting.data import CategoricalData
+from skbn.graphs.constraints import Constraints
+from skbn.search.starts import empty_start, full_graph, full_start, random_start, tree_start
 
 
 def nothing_allowed(n):

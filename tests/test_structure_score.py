@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from skbn import BayesNetStructureEstimator, Score, structure_score
-from skbn.scores import BDeu
+from skbn.scores.bayesian import BDeu
 
 SHARED = Path(os.environ.get("SKBN_SHARED", Path(__file__).resolve().parents[2] / "shared"))
 NAMES = ["loglik", "bic", "aic", "k2"]

@@ -9,9 +9,9 @@ import polars.testing
 import pyarrow as pa
 import pytest
 
-from skbn.columns import learn_column
-from skbn.encoding import learn_categories, table_labels
-from skbn.templates import ColumnTemplate, TableTemplate
+from skbn.tables.columns import learn_column
+from skbn.tables.encoding import learn_categories, table_labels
+from skbn.tables.templates import ColumnTemplate, TableTemplate
 
 PANDAS = pd.DataFrame({
     "int": np.array([3, 1, 3], dtype=np.int8),

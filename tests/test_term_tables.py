@@ -4,8 +4,9 @@ import math
 import numpy as np
 import pytest
 
-from skbn.scores import SCORES, Family
-from skbn.term_tables import TermTables
+from skbn.scores.by_name import SCORES
+from skbn.scores.score import Family
+from skbn.scores.term_tables import TermTables
 
 
 class Score:

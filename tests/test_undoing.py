@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from skbn import BayesNetAverager, BayesNetClassifier, BayesNetStructureEstimator, ESSSearchCV
-from skbn.undoing import undone_on_failure
+from skbn.estimators.undoing import undone_on_failure
 
 RNG = np.random.default_rng(0)
 SMALL = RNG.integers(0, 2, (30, 3))

@@ -1,0 +1,1 @@
+"""Codes of a table, and how often rows come together."""

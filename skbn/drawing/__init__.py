@@ -1,0 +1,1 @@
+"""Where nodes and edges go, and the picture as SVG."""

@@ -1,0 +1,206 @@
+"""What a drawing of a graph shows: texts, colours, widths and a legend, whatever draws it."""
+
+import unicodedata
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from skbn.drawing.graph_layout import GraphLayout, lay_out
+
+FONT_SIZE = 10.0
+_LONGEST_TEXT = 26
+_PADDING = 16.0
+_THINNEST, _THICKEST, _USUAL = 0.7, 4.2, 1.2
+_INK = "#4d5968"
+_NARROW, _WIDE = set("iljtfrI.,:;|!'`()[]{} "), set("mwMW@%&—")
+
+
+class NodeLook(NamedTuple):
+    """Fill and outline of a node."""
+
+    fill: str
+    line: str
+
+
+class EdgeLook(NamedTuple):
+    """Colour of an edge, its width in points, and lengths of dashes and gaps (none: solid)."""
+
+    colour: str
+    width: float
+    dashes: tuple[float, ...] = ()
+
+
+# The colours of edges can be told apart by the colour-blind, and the dashes in grey.
+_PLAIN = NodeLook("#f3f6fa", "#7a8899")
+_TARGET = NodeLook("#f2a33a", "#9c5c00")
+_BLANKET = NodeLook("#fde7c4", "#c58b2c")
+KINDS = {
+    "kept": EdgeLook("#2f3640", 1.4),
+    "reversed": EdgeLook("#e69f00", 1.8),
+    "extra": EdgeLook("#c8378f", 1.8, (6.0, 2.0, 1.5, 2.0)),
+    "missing": EdgeLook("#0072b2", 1.3, (3.0, 2.5)),
+}
+_KIND_TEXTS = {
+    "kept": "in both",
+    "reversed": "reversed",
+    "extra": "only learned",
+    "missing": "only in reference",
+}
+
+
+class LegendEntry(NamedTuple):
+    """A line of the legend: a node's look or an edge's, and what it means."""
+
+    text: str
+    look: NodeLook | EdgeLook
+
+
+@dataclass(frozen=True, eq=False)
+class GraphPicture:
+    """A graph as it is drawn.
+
+    Attributes
+    ----------
+    layout : GraphLayout
+    texts : list of str
+        What stands in the nodes; long names are cut.
+    nodes : list of NodeLook
+    edges : list of EdgeLook
+    legend : list of LegendEntry
+    """
+
+    layout: GraphLayout
+    texts: list[str]
+    nodes: list[NodeLook]
+    edges: list[EdgeLook]
+    legend: list[LegendEntry]
+
+    def heads(self) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Of each edge its curve, cut where the arrow's head begins, and the head's corners."""
+        return [
+            _with_head(curve, 5.0 + 1.3 * look.width)
+            for curve, look in zip(self.layout.curves, self.edges, strict=True)
+        ]
+
+
+def picture_of(
+    labels: Sequence[Hashable],
+    edges: Sequence[tuple[int, int]],
+    *,
+    target: int | None = None,
+    kinds: Sequence[str] | None = None,
+    weights: Sequence[float] | None = None,
+    weight_name: str = "weight",
+) -> GraphPicture:
+    """Lay out a graph and choose its looks.
+
+    Parameters
+    ----------
+    labels : sequence
+        Names of the nodes.
+    edges : sequence of (parent, child)
+        By index.
+    target : int, default=None
+        A node to colour, with its Markov blanket in a lighter tone.
+    kinds : sequence of {"kept", "reversed", "extra", "missing"}, default=None
+        What each edge is beside a reference graph.
+    weights : sequence of float, default=None
+        Widths of the edges: in proportion up to 1, and to the square root of what is larger.
+        Those that are not above 0 are dotted.
+    weight_name : str
+        What the weights are, for the legend.
+    """
+    texts = [short_text(label) for label in labels]
+    layout = lay_out([_width(text) + _PADDING for text in texts], edges)
+    looks = [EdgeLook(_INK, _USUAL)] * len(edges) if kinds is None else [KINDS[k] for k in kinds]
+    legend = []
+    nodes = [_PLAIN] * len(texts)
+    if target is not None:
+        real = [edge for place, edge in enumerate(edges)
+                if kinds is None or kinds[place] != "missing"]
+        for node in _blanket(target, real):
+            nodes[node] = _BLANKET
+        nodes[target] = _TARGET
+        legend += [LegendEntry("target", _TARGET), LegendEntry("its Markov blanket", _BLANKET)]
+    if kinds is not None:
+        legend += [
+            LegendEntry(f"{_KIND_TEXTS[kind]}: {list(kinds).count(kind)}", look)
+            for kind, look in KINDS.items()
+        ]
+    if weights is not None:
+        # Edges that only the reference has were given no weight.
+        own = [place for place in range(len(edges)) if kinds is None or kinds[place] != "missing"]
+        numbers = np.asarray(weights, dtype=np.float64)[own]
+        weighted, entries = _weighted([looks[place] for place in own], numbers, weight_name)
+        for place, look in zip(own, weighted, strict=True):
+            looks[place] = look
+        legend += entries
+    return GraphPicture(layout, texts, nodes, looks, legend)
+
+
+def short_text(label: Hashable) -> str:
+    """A label on one line, cut where it is long."""
+    text = "".join(
+        " " if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") else sign
+        for sign in str(label)
+    )
+    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+
+
+def _width(text: str) -> float:
+    """About the width of a text without serifs, in points."""
+    units = 0.0
+    for sign in text:
+        if unicodedata.east_asian_width(sign) in "WF":
+            units += 1.05
+        elif sign in _NARROW:
+            units += 0.36
+        elif sign in _WIDE:
+            units += 0.95
+        else:
+            units += 0.72 if sign.isupper() else 0.62
+    return units * FONT_SIZE
+
+
+def _blanket(target: int, edges: Sequence[tuple[int, int]]) -> set[int]:
+    children = {b for a, b in edges if a == target}
+    found = {a for a, b in edges if b == target or b in children}
+    return (found | children) - {target}
+
+
+def _weighted(
+    looks: list[EdgeLook], weights: np.ndarray, name: str
+) -> tuple[list[EdgeLook], list[LegendEntry]]:
+    known = weights[np.isfinite(weights)]
+    largest = float(known.max(initial=0.0))
+    shares = np.where(weights > 0, weights, 0.0) / max(largest, 1.0)
+    shares = np.nan_to_num(np.minimum(shares, 1.0))
+    widths = shares if largest <= 1 else np.sqrt(shares)
+    widths = _THINNEST + (_THICKEST - _THINNEST) * widths
+    changed = [
+        look._replace(width=float(width), dashes=look.dashes if weight > 0 else (1.0, 2.5))
+        for look, width, weight in zip(looks, widths, weights, strict=True)
+    ]
+    if not largest > 0:
+        return changed, []
+    entries = [
+        LegendEntry(f"{name} {value:.3g}", EdgeLook(_INK, float(width)))
+        for value, width in ((known[known > 0].min(), widths[weights > 0].min()),
+                             (largest, widths[np.isfinite(weights)].max()))
+    ]
+    if (known <= 0).any():
+        entries.append(LegendEntry(f"{name} not above 0", EdgeLook(_INK, _THINNEST, (1.0, 2.5))))
+    return changed, entries if entries[0].text != entries[1].text else entries[1:]
+
+
+def _with_head(curve: np.ndarray, length: float) -> tuple[np.ndarray, np.ndarray]:
+    tip = curve[-1]
+    direction = tip - curve[-2]
+    direction = direction / max(float(np.hypot(*direction)), 1e-9)
+    base = tip - length * direction
+    side = 0.38 * length * np.array([-direction[1], direction[0]])
+    cut = curve.copy()
+    cut[-2:] -= 0.9 * length * direction
+    return cut, np.array([tip, base + side, base - side])

@@ -1,0 +1,1 @@
+"""The equivalent sample size that a table asks for."""

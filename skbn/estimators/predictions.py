@@ -1,0 +1,165 @@
+"""What a fitted joint distribution of columns is used for: to score, to predict and to sample."""
+
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_random_state, check_scalar
+from sklearn.utils.validation import check_is_fitted
+
+from skbn.tables.reading import check_weights
+from skbn.tables.templates import ColumnTemplate, TableTemplate, common_type
+
+
+class Predictions:
+    """Scores, predictions and samples of an estimator, from its distribution of codes.
+
+    The estimator has `categories_`, `classes_` if it was fitted with y, `_read_codes` and what
+    follows.
+    """
+
+    @property
+    def _distribution(self) -> Any:
+        """A `BayesianNetwork` or `NetworkMixture`, by their methods of codes."""
+        raise NotImplementedError
+
+    @property
+    def _templates(self) -> tuple[TableTemplate, ColumnTemplate | None]:
+        """The kinds of table and of y that `fit` got."""
+        raise NotImplementedError
+
+    @property
+    def _has_y(self) -> bool:
+        return self._templates[1] is not None
+
+    def _read_codes(self, X, y=None) -> tuple[np.ndarray, np.ndarray | None]:
+        """Codes (n_variables, n_samples) of a table to predict, and where cells are missing."""
+        raise NotImplementedError
+
+    def score_samples(self, X, y=None):
+        """Log-probability of every row, in nats.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Missing cells are summed out.
+        y : array-like of shape (n_samples,), default=None
+            Given: ln p(x, y). Left out of a network that was fitted with y: ln p(x), y summed
+            out, as it is in the rows where y is missing.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,)
+            One number per row.
+
+        Raises
+        ------
+        ValueError
+            For unknown categories, unless `handle_unknown` is "missing"; for y at a network that
+            was fitted without; and where summing out takes a table of more than 2**25 entries: so
+            many columns that depend on each other are missing at once.
+        """
+        codes, missing = self._read_codes(X, y)
+        if self._has_y and y is None:
+            if missing is None:
+                return self._distribution.marginal_log_prob_codes(codes, len(codes) - 1)
+            missing[-1] = True
+        return self._distribution.log_prob_codes(codes, missing)
+
+    def score(self, X, y=None, sample_weight=None):
+        """Mean log-probability of the rows, in nats: minus the log-loss of the joint model.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows to judge, with the columns of `fit`. Missing cells are summed out.
+        y : array-like of shape (n_samples,), default=None
+            Left out of a network that was fitted with y, the score is that of X alone.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weights of the rows in the mean; None weighs all alike.
+
+        Returns
+        -------
+        float
+            The mean of `score_samples`.
+        """
+        log_prob = self.score_samples(X, y)
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, len(log_prob))
+        return float(np.average(log_prob, weights=sample_weight))
+
+    def predict_proba(self, X):
+        """Predict probabilities of the states of y, or of every column given all others.
+
+        Missing cells are summed out: what is given is what the row has.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Rows with the columns of `fit`, y left out.
+
+        Returns
+        -------
+        ndarray of shape (n_samples, n_classes), or list of ndarray
+            P(y | x) if the network was fitted with y. Otherwise one array of shape (n_samples,
+            n_states) per column, P(column | the other columns).
+        """
+        codes, missing = self._read_codes(X)
+        if self._has_y:
+            return self._distribution.conditional_codes(codes, len(codes) - 1, missing)
+        return [
+            self._distribution.conditional_codes(codes, column, missing)
+            for column in range(len(codes))
+        ]
+
+    def predict(self, X):
+        """Predict the class, or every column's state given all others, as the most probable.
+
+        Each column for itself; `BayesianNetwork.most_probable` completes a row as a whole.
+
+        Parameters
+        ----------
+        X : array-like or data frame of shape (n_samples, n_features)
+            Missing cells are summed out.
+
+        Returns
+        -------
+        ndarray of shape (n_samples,) or (n_samples, n_features)
+            Equally probable states: the first. Columns of several types make an array of objects.
+        """
+        probabilities = self.predict_proba(X)
+        if self._has_y:
+            return self.classes_[probabilities.argmax(axis=1)]
+        states = [
+            levels[p.argmax(axis=1)]
+            for levels, p in zip(self.categories_, probabilities, strict=True)
+        ]
+        # numpy would make text of the numbers beside a column of text.
+        dtype = common_type(self._templates[0].dtype, self.categories_)
+        return np.stack([column.astype(dtype) for column in states], axis=1)
+
+    def sample(self, n_samples=1, random_state=None):
+        """Draw rows from the distribution that was fitted.
+
+        Parameters
+        ----------
+        n_samples : int, default=1
+            How many rows.
+        random_state : int, RandomState instance or None, default=None
+            Decides which rows are drawn.
+
+        Returns
+        -------
+        X : array or data frame of shape (n_samples, n_features)
+            The kind of table that `fit` got.
+        y : array or Series of shape (n_samples,)
+            The kind of column that `fit` got; only if the network was fitted with y.
+        """
+        check_is_fitted(self)
+        check_scalar(n_samples, "n_samples", Integral, min_val=1)
+        codes = self._distribution.sample_codes(int(n_samples), check_random_state(random_state))
+        x_template, y_template = self._templates
+        if y_template is None:
+            return x_template.build(codes, self.categories_)
+        X = x_template.build(codes[:-1], self.categories_[:-1])
+        return X, y_template.build(codes[-1], self.categories_[-1])

@@ -1,0 +1,1 @@
+"""Directed acyclic graphs: moves, constraints, priors, equivalence, comparison."""

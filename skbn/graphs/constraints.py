@@ -1,0 +1,200 @@
+"""What a learned graph must and must not contain."""
+
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from skbn.graphs.graph import DAG, CycleError, Move
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """Required and permitted edges, and the number of parents.
+
+    Attributes
+    ----------
+    required : ndarray of shape (n, n), bool
+        Edges, row -> column, that every graph has.
+    allowed : ndarray of shape (n, n), bool
+        Edges, row -> column, that a graph may have; required ones included.
+    max_parents : int
+        Largest number of parents of any variable.
+    """
+
+    required: np.ndarray
+    allowed: np.ndarray
+    max_parents: int
+
+    @classmethod
+    def none(cls, n_variables: int, max_parents: int | None = None) -> "Constraints":
+        """No constraint but, if given, the number of parents."""
+        allowed = ~np.eye(n_variables, dtype=bool)
+        limit = n_variables - 1 if max_parents is None else min(max_parents, n_variables - 1)
+        return cls(np.zeros_like(allowed), allowed, limit)
+
+    @classmethod
+    def from_names(
+        cls,
+        labels: Sequence[Hashable],
+        *,
+        required_edges: Iterable[tuple[Hashable, Hashable]] | None = None,
+        forbidden_edges: Iterable[tuple[Hashable, Hashable]] | None = None,
+        tiers: Iterable[Iterable[Hashable]] | None = None,
+        max_parents: int | None = None,
+    ) -> "Constraints":
+        """Constraints by column names.
+
+        Parameters
+        ----------
+        labels : sequence
+            Column names, in column order.
+        required_edges, forbidden_edges : iterables of (parent, child) names
+        tiers : iterable of groups of names
+            No edge leads from a later group to an earlier one; columns in no group are free.
+        max_parents : int
+
+        Raises
+        ------
+        ValueError
+            For an unknown name, a column in two tiers, an edge from a column to itself, and for
+            constraints that contradict each other; the message names the edges.
+        """
+        index = {label: i for i, label in enumerate(labels)}
+        plain = cls.none(len(labels), max_parents)
+        required = edge_matrix(required_edges, index, "required_edges")
+        forbidden = edge_matrix(forbidden_edges, index, "forbidden_edges")
+        against_tiers = _against_tiers(tiers, index)
+
+        _refuse(required & forbidden, labels, "required_edges and forbidden_edges both name")
+        _refuse(required & against_tiers, labels, "tiers forbid the required_edges")
+        try:
+            DAG.from_adjacency(required)
+        except CycleError as error:
+            raise CycleError(error.cycle, labels, "the graph of required_edges") from None
+        crowded = np.flatnonzero(required.sum(axis=0) > plain.max_parents)
+        if len(crowded):
+            child = crowded[0]
+            names = [(labels[a], labels[child]) for a in np.flatnonzero(required[:, child])]
+            raise ValueError(
+                f"max_parents={max_parents} leaves no room for the required_edges {names}. Raise "
+                "max_parents or require fewer edges."
+            )
+        allowed = plain.allowed & ~forbidden & ~against_tiers
+        return cls(required, allowed, plain.max_parents)
+
+    def isolating(self, variables: np.ndarray) -> "Constraints":
+        """The same constraints, and no edge but required ones at `variables`, a boolean mask."""
+        touching = variables[:, None] | variables[None, :]
+        return replace(self, allowed=self.allowed & (self.required | ~touching))
+
+    def additions(self, dag: DAG) -> np.ndarray:
+        """Matrix of the edges that may be added to a graph, row -> column."""
+        room = dag.adjacency.sum(axis=0) < self.max_parents
+        return dag.additions() & self.allowed & room
+
+    def deletions(self, dag: DAG) -> np.ndarray:
+        """Matrix of the edges that may be deleted from a graph, row -> column."""
+        return dag.adjacency & ~self.required
+
+    def reversals(self, dag: DAG) -> np.ndarray:
+        """Matrix of the edges a -> b of a graph that may be reversed, at [a, b]."""
+        room = dag.adjacency.sum(axis=0) < self.max_parents
+        return dag.reversals() & ~self.required & self.allowed.T & room[:, None]
+
+    def permit(self, dag: DAG, move: Move) -> bool:
+        """Whether a valid move keeps to the constraints."""
+        kind, a, b = move
+        if kind == "delete":
+            return not self.required[a, b]
+        if kind == "reverse":
+            if self.required[a, b]:
+                return False
+            a, b = b, a
+        return bool(
+            self.allowed[a, b] and np.count_nonzero(dag.adjacency[:, b]) < self.max_parents
+        )
+
+    def check(self, dag: DAG, labels: Sequence[Hashable], name: str) -> None:
+        """Refuse a graph that breaks a constraint.
+
+        Raises
+        ------
+        ValueError
+            Naming the edges, and the parameter `name` that the graph came from.
+        """
+        _refuse(self.required & ~dag.adjacency, labels, f"{name} lacks the required edges")
+        _refuse(dag.adjacency & ~self.allowed, labels, f"{name} has the forbidden edges")
+        crowded = np.flatnonzero(dag.adjacency.sum(axis=0) > self.max_parents)
+        if len(crowded):
+            child = crowded[0]
+            raise ValueError(
+                f"{name} gives {labels[child]!r} {dag.adjacency[:, child].sum()} parents, more "
+                f"than max_parents={self.max_parents}. Raise max_parents or drop edges."
+            )
+
+
+def edge_matrix(
+    edges: Iterable[tuple[Hashable, Hashable]] | None, index: dict[Hashable, int], name: str
+) -> np.ndarray:
+    """Adjacency matrix of (parent, child) names; `name` is the parameter they came from."""
+    matrix = np.zeros((len(index), len(index)), dtype=bool)
+    if edges is not None and not isinstance(edges, Iterable):
+        edges = (edges,)
+    for edge in () if edges is None else edges:
+        try:
+            # Text of two letters would unpack as well, and a set in any order.
+            parent, child = () if isinstance(edge, (str, set, frozenset)) else edge
+        except (TypeError, ValueError):
+            raise ValueError(
+                f"{name} must hold (parent, child) pairs of column names, got {edge!r}."
+            ) from None
+        a, b = position(parent, index, name), position(child, index, name)
+        if a == b:
+            raise ValueError(f"{name} has an edge from {parent!r} to itself. Remove it.")
+        matrix[a, b] = True
+    return matrix
+
+
+def position(label: Hashable, index: dict[Hashable, int], name: str) -> int:
+    """Index of the column called `label`; `name` is the parameter that names it."""
+    try:
+        return index[label]
+    except (KeyError, TypeError):
+        known = ", ".join(map(repr, list(index)[:10])) + (", ..." if len(index) > 10 else "")
+        raise ValueError(
+            f"{name} names {label!r}, which is not a column. The columns are {known}."
+        ) from None
+
+
+def _against_tiers(
+    tiers: Iterable[Iterable[Hashable]] | None, index: dict[Hashable, int]
+) -> np.ndarray:
+    tier_of = np.full(len(index), -1)
+    if tiers is not None and not isinstance(tiers, Iterable):
+        tiers = (tiers,)
+    for tier, group in enumerate(() if tiers is None else tiers):
+        if isinstance(group, str):
+            raise ValueError(
+                f"tiers must hold groups of column names, got the string {group!r}. "
+                f"Write [{group!r}]."
+            )
+        if not isinstance(group, Iterable):
+            raise ValueError(f"tiers must hold groups of column names, got {group!r}.")
+        for label in group:
+            column = position(label, index, "tiers")
+            if tier_of[column] >= 0:
+                raise ValueError(
+                    f"tiers name {label!r} twice, in groups {tier_of[column]} and {tier}. A column "
+                    "belongs to one group at most."
+                )
+            tier_of[column] = tier
+    placed = tier_of >= 0
+    return (tier_of[:, None] > tier_of[None, :]) & placed[:, None] & placed[None, :]
+
+
+def _refuse(edges: np.ndarray, labels: Sequence[Hashable], what: str) -> None:
+    if edges.any():
+        names = [(labels[a], labels[b]) for a, b in np.argwhere(edges)[:5]]
+        more = f" and {edges.sum() - 5} more" if edges.sum() > 5 else ""
+        raise ValueError(f"{what} {', '.join(map(repr, names))}{more}. Change one of the two.")

@@ -1,0 +1,262 @@
+"""Reading a graph in any of the forms that people have one in."""
+
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+
+from skbn.graphs.constraints import edge_matrix, position
+from skbn.graphs.graph import DAG, CycleError
+
+
+def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -> DAG:
+    """The directed acyclic graph that `graph` describes over the columns `labels`.
+
+    Parameters
+    ----------
+    graph : edges, adjacency matrix, networkx graph, fitted estimator or network
+        - an iterable of (parent, child) pairs of column names;
+        - a square array, or a data frame with the column names as index and columns, that is 1
+          (True) at [parent, child] for an edge and 0 elsewhere;
+        - a directed networkx graph whose nodes are column names;
+        - a fitted estimator, a pipeline that ends in one, a search that holds one
+          (``best_estimator_``), or its network.
+    labels : sequence
+        Column names, in column order.
+    name : str
+        What messages call the graph.
+
+    Raises
+    ------
+    ValueError
+        For an unknown name, an edge from a column to itself, a matrix of another shape or with
+        other entries, and a cycle; the message shows it.
+    TypeError
+        For an undirected graph or something that is no graph.
+
+    Examples
+    --------
+    >>> read_graph([("a", "b"), ("c", "b")], ["a", "b", "c"]).parents(1)
+    (0, 2)
+    """
+    graph = fitted_within(graph)
+    labels = list(labels)
+    target = target_of(graph)
+    if target is not None and target not in labels and any(target in e for e in graph.edges_):
+        raise ValueError(
+            f"{name} was fitted with y, its variable {target!r}, which is not a column. Add y to "
+            f"the table under that name: X.assign(**{{{target!r}: y}})."
+        )
+    index = {label: i for i, label in enumerate(labels)}
+    adjacency = _adjacency(graph, index, name)
+    try:
+        return DAG.from_adjacency(adjacency)
+    except CycleError as error:
+        raise CycleError(error.cycle, labels, name) from None
+
+
+def fitted_within(graph: object) -> object:
+    """The fitted estimator in a grid search or at the end of a pipeline; else `graph` itself."""
+    while True:
+        if hasattr(graph, "best_estimator_"):
+            graph = graph.best_estimator_
+        elif hasattr(graph, "named_steps"):
+            graph = graph.steps[-1][1]
+        else:
+            return graph
+
+
+def target_of(graph: object) -> Hashable:
+    """The name of y in the network of a fitted estimator; None where there is none."""
+    graph = fitted_within(graph)
+    if hasattr(graph, "network_") and hasattr(graph, "classes_"):
+        return graph.network_.labels[-1]
+    return None
+
+
+def steps_within(graph: object) -> list:
+    """The pipelines of what a table goes through to the estimator that `fitted_within` finds.
+
+    Fitted as it is, and empty where the estimator gets the table as it came.
+    """
+    found = []
+    while True:
+        if hasattr(graph, "best_estimator_"):
+            graph = graph.best_estimator_
+        elif hasattr(graph, "named_steps"):
+            if any(step is not None and step != "passthrough" for _, step in graph.steps[:-1]):
+                found.append(graph[:-1])
+            graph = graph.steps[-1][1]
+        else:
+            return found
+
+
+def table_within(graph: object, X: object, advice: str) -> object:
+    """The table that reaches the fitted estimator within `graph`, from one as the whole takes it.
+
+    Parameters
+    ----------
+    graph : graph
+    X : array-like or data frame
+    advice : str
+        The call that does without the steps of a pipeline.
+
+    Raises
+    ------
+    TypeError
+        For a pipeline that draws other rows or has a step that does not transform.
+    """
+    for before in steps_within(graph):
+        for name, step in before.steps:
+            if hasattr(step, "fit_resample") or not (
+                step is None or step == "passthrough" or hasattr(step, "transform")
+            ):
+                what = "draws rows anew" if hasattr(step, "fit_resample") else "does not transform"
+                raise TypeError(
+                    f"The step {name!r} of the pipeline {what}, so the table that its network is "
+                    f"to be judged on is not known. Pass that table: {advice}."
+                )
+        X = before.transform(X)
+    return X
+
+
+def refuse_steps(graph: object, advice: str) -> None:
+    """Refuse a pipeline whose steps make another table than the one that comes beside it.
+
+    Raises
+    ------
+    TypeError
+        The columns of an array have the same names before and after the steps, so that a table
+        that did not go through them would be judged as if it had.
+    """
+    if steps_within(graph):
+        raise TypeError(
+            "graph is a pipeline, or holds one, and its network is over what its steps make of a "
+            f"table. Pass the last step and that table: {advice}."
+        )
+
+
+def labels_of(graph: object) -> list[Hashable]:
+    """The names that a graph itself knows: of its variables, or at least of those with edges.
+
+    The columns of a bare array are numbered.
+    """
+    graph = fitted_within(graph)
+    if hasattr(graph, "edges_"):
+        graph = graph.network_
+    if hasattr(graph, "is_directed"):
+        return list(graph.nodes)
+    if hasattr(graph, "labels") and hasattr(graph, "edges"):
+        return list(graph.labels)
+    if hasattr(graph, "columns") and hasattr(graph, "index"):
+        return list(graph.columns)
+    if isinstance(graph, np.ndarray):
+        return list(range(len(graph))) if graph.ndim else []
+    found: dict[Hashable, None] = {}
+    try:
+        for edge in graph:
+            found.update(dict.fromkeys(edge))
+    except TypeError:
+        pass  # `read_graph` says what is wrong
+    return list(found)
+
+
+def labels_among(
+    labels: Iterable[Hashable] | None, first: object, second: object
+) -> list[Hashable]:
+    """The names of the variables that two graphs are compared over.
+
+    Parameters
+    ----------
+    labels : sequence or None
+        As the caller was given them; None takes the names that the graphs know.
+    first, second : graph
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no list of different names.
+    """
+    if labels is None:
+        return list(dict.fromkeys([*labels_of(first), *labels_of(second)]))
+    return different_names(labels, "labels")
+
+
+def different_names(labels: Iterable[Hashable], name: str) -> list[Hashable]:
+    """A list of these names; `name` is the parameter that they came as.
+
+    Raises
+    ------
+    TypeError, ValueError
+        For what is no list of names, and for a name that comes twice.
+    """
+    if not isinstance(labels, Iterable):
+        raise TypeError(f"{name} must be a list of names, got {labels!r}.")
+    labels = list(labels)
+    seen: set[Hashable] = set()
+    for label in labels:
+        try:
+            twice = label in seen
+        except TypeError:
+            raise TypeError(f"{name} must be a list of names, but holds {label!r}.") from None
+        if twice:
+            raise ValueError(f"{name} has {label!r} twice. Names must differ.")
+        seen.add(label)
+    return labels
+
+
+def _adjacency(graph: object, index: dict[Hashable, int], name: str) -> np.ndarray:
+    if hasattr(graph, "edges_"):
+        return edge_matrix(graph.edges_, index, name)
+    if hasattr(graph, "is_directed"):
+        if not graph.is_directed():
+            raise TypeError(f"{name} is an undirected graph. Pass a networkx.DiGraph.")
+        for node in graph.nodes:
+            position(node, index, name)
+        return edge_matrix(graph.edges(), index, name)
+    if hasattr(graph, "labels") and hasattr(graph, "edges"):
+        return edge_matrix(graph.edges, index, name)
+    if hasattr(graph, "columns") and hasattr(graph, "index"):
+        return _from_frame(graph, index, name)
+    if isinstance(graph, np.ndarray):
+        return _from_matrix(graph, index, name)
+    if hasattr(graph, "get_params"):
+        raise TypeError(
+            f"{name} is a {type(graph).__name__} that is not fitted. Fit it first; where clone() "
+            f"takes part, as in grid searches, pass its edges_, since clones forget their fit."
+        )
+    try:
+        edges = list(graph)
+    except TypeError:
+        raise TypeError(
+            f"{name} must be (parent, child) pairs, an adjacency matrix, a networkx graph or a "
+            f"fitted estimator, got {type(graph).__name__}."
+        ) from None
+    return edge_matrix(edges, index, name)
+
+
+def _from_matrix(matrix: np.ndarray, index: dict[Hashable, int], name: str) -> np.ndarray:
+    n = len(index)
+    if matrix.shape != (n, n):
+        raise ValueError(
+            f"{name} must be a {n} x {n} adjacency matrix, one row and column per variable, got an "
+            f"array of shape {matrix.shape}. Pass pairs of column names as a list."
+        )
+    if not np.isin(matrix, (0, 1)).all():
+        raise ValueError(f"{name} must hold 0 and 1 only. Compare the weights with a threshold.")
+    adjacency = matrix.astype(bool)
+    own = np.flatnonzero(np.diagonal(adjacency))
+    if len(own):
+        raise ValueError(f"{name} has an edge from {list(index)[own[0]]!r} to itself. Remove it.")
+    return adjacency
+
+
+def _from_frame(frame, index: dict[Hashable, int], name: str) -> np.ndarray:
+    rows = [position(label, index, name) for label in frame.index]
+    columns = [position(label, index, name) for label in frame.columns]
+    if sorted(rows) != list(range(len(index))) or sorted(columns) != list(range(len(index))):
+        raise ValueError(
+            f"{name} must have every column name once in its index and once in its columns."
+        )
+    matrix = np.empty((len(index), len(index)), dtype=object)
+    matrix[np.ix_(rows, columns)] = frame.to_numpy()
+    return _from_matrix(matrix, index, name)

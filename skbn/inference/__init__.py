@@ -1,0 +1,1 @@
+"""Answers of a network about rows in which cells are missing."""

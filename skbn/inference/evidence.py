@@ -1,0 +1,204 @@
+"""What is known of the columns of a network, by name: one row as a dictionary, or a table."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+
+from skbn.counting.data import smallest_code_type
+from skbn.tables.columns import kind_of, positions_among
+from skbn.tables.encoding import Table, apply_categories_with_gaps, open_frame, open_table
+from skbn.tables.templates import ColumnTemplate, TableTemplate
+from skbn.tables.values import array_of_levels, has_missing_level, is_missing
+
+_MOST_SHOWN = 20
+
+
+@dataclass(frozen=True, eq=False)
+class Evidence:
+    """Rows of codes with gaps, and what they were read from.
+
+    Attributes
+    ----------
+    codes : ndarray of shape (n_variables, n_rows), unsigned integers
+    missing : ndarray of shape (n_variables, n_rows), bool
+    table : Table or None
+        None if it was a dictionary.
+    places : list of int
+        The variables that the columns of the table, or the entries of the dictionary, are.
+    """
+
+    codes: np.ndarray
+    missing: np.ndarray
+    table: Table | None
+    places: list[int]
+
+
+def read_evidence(
+    evidence: Any, labels: Sequence[Hashable], categories: Sequence[np.ndarray]
+) -> Evidence:
+    """Read what is known.
+
+    Parameters
+    ----------
+    evidence : dict, data frame, array-like of shape (n_rows, n_variables) or None
+        - A dictionary from column to state, or anything else with ``items``, is one row.
+        - A dictionary from column to list or array is a table, as a data frame is. Columns are
+          found by name: they may come in any order, and those that are left out are missing.
+        - An array has all columns in the order of the labels.
+
+        Cells that are missing (NaN, None, null) are not known, unless missing is a level of the
+        column.
+    labels : sequence of hashable
+    categories : sequence of ndarray
+
+    Raises
+    ------
+    ValueError, TypeError
+        For unknown columns and states, and for what is no table.
+    """
+    if isinstance(evidence, nw.DataFrame):
+        evidence = evidence.to_native()
+    if evidence is not None and open_frame(evidence) is None and hasattr(evidence, "items"):
+        evidence = dict(evidence.items())
+        if any(_is_column(value) for value in evidence.values()):
+            return _read_table(_table_of(evidence), labels, categories)
+    if evidence is None or isinstance(evidence, Mapping):
+        return _read_row(evidence or {}, labels, categories)
+    if isinstance(evidence, (str, bytes, Number)):
+        raise TypeError(
+            "What is known must be a dictionary from column to state, a data frame or an array of "
+            f"shape (n_rows, n_variables), got {evidence!r}."
+        )
+    return _read_table(open_table(evidence), labels, categories)
+
+
+def fill(evidence: Evidence, codes: np.ndarray, categories: Sequence[np.ndarray]) -> Any:
+    """The kind of table that the evidence came as, with these codes."""
+    table, places = evidence.table, evidence.places
+    codes, levels = codes[places], [categories[place] for place in places]
+    if isinstance(table.native, dict):
+        return {
+            label: ColumnTemplate.of(column).build(row, names)
+            for (label, column), row, names in zip(
+                table.native.items(), codes, levels, strict=True
+            )
+        }
+    filled = TableTemplate.of(table.native).build(codes, levels)
+    if hasattr(filled, "iloc"):
+        filled.index = table.native.index
+    return filled
+
+
+def states_of(codes: np.ndarray, categories: Sequence[np.ndarray]) -> list:
+    """The names of the states of one row, as Python has them."""
+    return [levels[code : code + 1].tolist()[0]
+            for code, levels in zip(codes.tolist(), categories, strict=True)]
+
+
+def _is_column(value: Any) -> bool:
+    # Single dates of pandas become arrays as well, but have no length.
+    return (isinstance(value, (list, np.ndarray)) and np.ndim(value) == 1) or (
+        hasattr(value, "to_numpy") and hasattr(value, "__len__")
+    )
+
+
+def _table_of(columns: dict) -> Table:
+    plain = [label for label, value in columns.items() if not _is_column(value)]
+    if plain:
+        raise TypeError(
+            f"A dictionary is one row, of states, or a table, of lists; column {plain[0]!r} has "
+            f"{columns[plain[0]]!r}, others have lists. Repeat it once per row."
+        )
+    lengths = {label: len(value) for label, value in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"The columns of a table are equally long, but these have {lengths} rows.")
+    shape = (next(iter(lengths.values())), len(columns))
+    return Table(columns, list(columns), shape, list(columns.values()))
+
+
+def _read_row(
+    evidence: Mapping, labels: Sequence[Hashable], categories: Sequence[np.ndarray]
+) -> Evidence:
+    places = find_columns(list(evidence), labels)
+    largest = max((len(levels) for levels in categories), default=1)
+    codes = np.zeros((len(labels), 1), dtype=smallest_code_type(largest))
+    missing = np.ones((len(labels), 1), dtype=bool)
+    for place, state in zip(places, evidence.values(), strict=True):
+        levels = categories[place]
+        if is_missing(state) and not has_missing_level(levels):
+            continue
+        code = -1
+        if getattr(state, "__hash__", None) is not None:
+            code = int(positions_among(array_of_levels([state]), levels)[0])
+        if code < 0:
+            shown = ", ".join(map(repr, levels[:_MOST_SHOWN].tolist()))
+            more = len(levels) - _MOST_SHOWN
+            raise ValueError(
+                f"Column {labels[place]!r} has no state {state!r}. Its states are {shown}"
+                + (f" and {more} more." if more > 0 else ".") + _differs_in_type(state, levels)
+            )
+        codes[place], missing[place] = code, False
+    return Evidence(codes, missing, None, places)
+
+
+def _differs_in_type(state: Any, levels: np.ndarray) -> str:
+    """A sentence if a level is written as the state is and is of another type, else nothing."""
+    alike = [level for level in levels.tolist() if str(level) == str(state)]
+    if not alike:
+        return ""
+    return (
+        f" The types differ: {kind_of(state)} came, and the state is {alike[0]!r}, of type "
+        f"{type(alike[0]).__name__}."
+    )
+
+
+def _read_table(
+    table: Table, labels: Sequence[Hashable], categories: Sequence[np.ndarray]
+) -> Evidence:
+    if table.labels is None:
+        if table.shape[1] != len(labels):
+            raise ValueError(
+                f"An array has a column for each of the {len(labels)} of the network, in their "
+                f"order; this one has {table.shape[1]}. A data frame may have fewer."
+            )
+        places, names = list(range(len(labels))), list(labels)
+    else:
+        names = table.labels
+        places = find_columns(names, labels)
+    known, gaps = apply_categories_with_gaps(
+        table,
+        names,
+        [categories[place] for place in places],
+        cure="Correct these cells, or empty them to have them summed out.",
+    )
+    codes = np.zeros((len(labels), table.shape[0]), dtype=known.dtype)
+    missing = np.ones(codes.shape, dtype=bool)
+    codes[places] = known
+    missing[places] = False if gaps is None else gaps
+    return Evidence(codes, missing, table, places)
+
+
+def find_columns(names: Sequence[Hashable], labels: Sequence[Hashable]) -> list[int]:
+    """The place of each name among the labels.
+
+    Raises
+    ------
+    ValueError
+        If one is not there.
+    """
+    place = {label: index for index, label in enumerate(labels)}
+    # What is not hashable is no label either.
+    unknown = [name for name in names
+               if getattr(name, "__hash__", None) is None or name not in place]
+    if unknown:
+        known = ", ".join(map(repr, labels[:_MOST_SHOWN]))
+        more = len(labels) - _MOST_SHOWN
+        raise ValueError(
+            f"No column is called {', '.join(map(repr, unknown[:_MOST_SHOWN]))}. The network has "
+            + known + (f" and {more} more." if more > 0 else ".")
+        )
+    return [place[name] for name in names]

@@ -1,0 +1,1 @@
+"""The network: a graph with parameters, and what reads and writes it."""

@@ -1,0 +1,1 @@
+"""Probabilities of states given the parents' states."""

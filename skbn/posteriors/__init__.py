@@ -1,0 +1,1 @@
+"""Sums over all graphs: posteriors of edges, and graphs drawn from them."""

@@ -1,0 +1,1 @@
+"""Scores: sums of terms of counts, one family at a time."""

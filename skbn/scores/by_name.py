@@ -1,0 +1,51 @@
+"""Scores by the names that users give them."""
+
+from skbn.scores.bayesian import BDJ, K2, BDeu, BDs
+from skbn.scores.likelihood import AIC, BIC, MDL, LogLikelihood
+from skbn.scores.nml import FNML, QNML
+from skbn.scores.score import Score
+
+SCORES: dict[str, Score] = {
+    "bdeu": BDeu(),
+    "loglik": LogLikelihood(),
+    "bic": BIC(),
+    "aic": AIC(),
+    "mdl": MDL(),
+    "k2": K2(),
+    "bds": BDs(),
+    "bdj": BDJ(),
+    "fnml": FNML(),
+    "qnml": QNML(),
+}
+
+
+def as_score(score_type: "str | Score") -> Score:
+    """The score object that `score_type` names, or `score_type` itself if it is one.
+
+    Raises
+    ------
+    ValueError
+        For a name that is not a score's.
+    TypeError
+        For an object that lacks one of the methods of `Score`.
+    """
+    if isinstance(score_type, str):
+        if score_type not in SCORES:
+            raise ValueError(
+                f"score_type must be one of {', '.join(map(repr, SCORES))} or a score object, "
+                f"got {score_type!r}."
+            )
+        return SCORES[score_type]
+    missing = [
+        name
+        for name in ("cell_terms", "parent_terms", "constant")
+        if not callable(getattr(score_type, name, None))
+    ]
+    if missing or isinstance(score_type, type):
+        what = "a class, not an object" if isinstance(score_type, type) else repr(score_type)
+        raise TypeError(
+            "score_type must be the name of a score or an object with the methods cell_terms, "
+            f"parent_terms and constant, got {what}"
+            + (f" without {', '.join(missing)}." if missing else "; call it.")
+        )
+    return score_type

@@ -1,0 +1,89 @@
+"""The maximised likelihood, and what it is minus a price per parameter: BIC, AIC and MDL."""
+
+import math
+from typing import ClassVar
+
+import numpy as np
+
+from skbn.scores.score import Family, Formula, keyed, no_constant
+from skbn.scores.special import float_of, log_of
+from skbn.scores.tails import ENTROPY, Tail
+
+
+def entropy_tail(family: Family) -> Tail:
+    """N ln N of large counts, whatever the family."""
+    return ENTROPY
+
+
+def entropy_terms(counts: np.ndarray) -> np.ndarray:
+    """N ln N for every count, 0 at N = 0."""
+    counts = np.asarray(counts, dtype=np.float64)
+    return counts * np.log(np.where(counts > 0, counts, 1.0))
+
+
+class LogLikelihood(Formula):
+    """Maximised log-likelihood, in nats.
+
+    The sum over j, k of N_jk ln(N_jk / N_j). Never decreases with a further parent.
+    """
+
+    tabulated: ClassVar[bool] = True
+    set_function: ClassVar[bool] = True
+    uses_ess: ClassVar[bool] = False
+
+    def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
+        return entropy_terms(counts)
+
+    def set_terms_of_many(
+        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
+    ) -> np.ndarray:
+        return entropy_terms(counts)
+
+    @keyed(lambda family: None, entropy_tail)
+    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return entropy_terms(counts)
+
+    @keyed(lambda family: None, entropy_tail)
+    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return entropy_terms(counts)
+
+    constant = no_constant
+
+
+def n_free_parameters(family: Family) -> float:
+    """(r - 1) q, the free parameters of one conditional probability table; may be infinite."""
+    return float_of((family.cardinality - 1) * family.n_parent_states)
+
+
+class BIC(LogLikelihood):
+    """Bayesian information criterion, in nats: loglik - (ln N / 2) (r - 1) q.
+
+    Schwarz (1978). Not multiplied by -2: higher is better.
+    """
+
+    def constant(self, family: Family) -> float:
+        price = 0.5 * math.log(family.n_samples)
+        # One row makes parameters free of charge, infinitely many of them too.
+        return -price * n_free_parameters(family) if price else 0.0
+
+
+class AIC(LogLikelihood):
+    """Akaike information criterion, in nats: loglik - (r - 1) q.
+
+    Akaike (1974). Not multiplied by -2: higher is better.
+    """
+
+    def constant(self, family: Family) -> float:
+        return -n_free_parameters(family)
+
+
+class MDL(BIC):
+    """Minus the description length, in nats: bic - ln n - ln C(n, p).
+
+    ln n + ln C(n, p) is the cost of writing down how many parents the child has, p, and which of
+    the n variables they are (Friedman and Goldszmidt, 1996).
+    """
+
+    def constant(self, family: Family) -> float:
+        n, p = family.n_variables, family.n_parents
+        return super().constant(family) - math.log(n) - log_of(math.comb(n, p))

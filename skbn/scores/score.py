@@ -1,0 +1,194 @@
+"""Decomposable scores as sums over counts.
+
+The local score of a child given its parents is::
+
+    sum_jk f(N_jk) - sum_j g(N_j) + c
+
+with N_jk the number of rows in parent configuration j and child state k, N_j = sum_k N_jk, both
+over observed states only. A score is a small object with three methods: f is `cell_terms`, g is
+`parent_terms` and c is `constant`. All are in nats, and higher is better.
+"""
+from collections.abc import Callable, Hashable
+from typing import NamedTuple, Protocol, runtime_checkable
+
+import numpy as np
+
+from skbn.scores.tails import Tail
+
+
+class Family(NamedTuple):
+    """What a score may use of a child and its parents, beside the counts.
+
+    Parameters
+    ----------
+    cardinality : int
+        Number r of states of the child.
+    n_parent_states : int
+        Product q of the parents' cardinalities (1 without parents), as an exact integer.
+    n_parents : int
+        Number of parents.
+    n_variables : int
+        Number of variables of the network.
+    n_samples : float
+        Sum N of the weights of the rows.
+    ess : float
+        Equivalent sample size of the Dirichlet prior, in rows.
+    n_observed_parent_states : int or None, default=None
+        Number q~ of parent configurations that occur; None while terms are tabulated.
+
+    Examples
+    --------
+    What BDeu adds to the count of every cell:
+
+    >>> from skbn import Family
+    >>> family = Family(
+    ...     cardinality=2, n_parent_states=6, n_parents=2, n_variables=4, n_samples=100.0, ess=3.0
+    ... )
+    >>> family.ess / (family.cardinality * family.n_parent_states)
+    0.25
+    """
+
+    cardinality: int
+    n_parent_states: int
+    n_parents: int
+    n_variables: int
+    n_samples: float
+    ess: float
+    n_observed_parent_states: int | None = None
+
+
+@runtime_checkable
+class Score(Protocol):
+    """What a score is; write a class with these methods to bring your own.
+
+    An object of a class with these three methods is accepted as ``score_type`` wherever a name
+    is. A class attribute ``tabulated = True`` says that the terms depend on nothing but the
+    count, the cardinalities, N and the ESS, which lets them be tabulated once per shape and summed
+    natively; without it every family is evaluated on its own counts. The terms are one number per
+    count, or one number for all of them. ``needs_whole_counts = True`` has fractional weights
+    refused before anything is scored. ``uses_ess = False`` says that the ESS does not enter, so
+    that choosing one takes no further search.
+
+    Examples
+    --------
+    The criterion of Hannan and Quinn, with ln ln N in place of the (ln N) / 2 of BIC:
+
+    >>> import numpy as np
+    >>> from skbn import Score, structure_score
+    >>> class HannanQuinn:
+    ...     tabulated = True
+    ...     uses_ess = False
+    ...     def cell_terms(self, counts, family):
+    ...         return counts * np.log(counts)
+    ...     def parent_terms(self, counts, family):
+    ...         return counts * np.log(counts)
+    ...     def constant(self, family):
+    ...         n_parameters = (family.cardinality - 1) * family.n_parent_states
+    ...         return -np.log(np.log(family.n_samples)) * n_parameters
+    >>> isinstance(HannanQuinn(), Score)
+    True
+    >>> X = [["a", 0]] * 6 + [["b", 1]] * 2
+    >>> round(structure_score(X, [("x0", "x1")], score_type=HannanQuinn()), 3)
+    -6.695
+    """
+
+    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        """Compute f(N_jk), what each count of a state of child and parents adds.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_counts,), float64
+            Counts N_jk, all above zero and in no particular order; of a score that is
+            ``tabulated`` those that may occur.
+        family : Family
+            Cardinalities, N and the ESS.
+
+        Returns
+        -------
+        ndarray of shape (n_counts,), or float
+            In nats, one number per count or one for all of them.
+        """
+
+    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        """Compute g(N_j), what each count of a parent configuration takes away.
+
+        Parameters
+        ----------
+        counts : ndarray of shape (n_counts,), float64
+            Counts N_j, all above zero and in no particular order; of a score that is
+            ``tabulated`` those that may occur.
+        family : Family
+            Cardinalities, N and the ESS.
+
+        Returns
+        -------
+        ndarray of shape (n_counts,), or float
+            In nats, one number per count or one for all of them.
+        """
+
+    def constant(self, family: Family) -> float:
+        """Compute c, what does not depend on the counts, for instance minus a penalty.
+
+        Parameters
+        ----------
+        family : Family
+            Cardinalities, N and the ESS.
+
+        Returns
+        -------
+        float
+            In nats, added once for each variable; minus infinity forbids the parents.
+        """
+
+
+def terms_of(
+    function: Callable[[np.ndarray, Family], np.ndarray], counts: np.ndarray, family: Family
+) -> np.ndarray:
+    """`cell_terms` or `parent_terms` as one float per count."""
+    terms = np.asarray(function(counts, family), dtype=np.float64)
+    return terms if terms.shape == counts.shape else np.broadcast_to(terms, counts.shape)
+
+
+def keyed(
+    key: Callable[[Family], Hashable],
+    tail: Callable[[Family], Tail | None] | None = None,
+) -> Callable:
+    """Mark `cell_terms` or `parent_terms` of a tabulated score with all that its values depend on.
+
+    Where the keys of two families are equal, of one method or of both, so are the terms; they are
+    then evaluated once. A method that overrides a marked one is not marked itself, so that it need
+    not know of this.
+
+    Parameters
+    ----------
+    key : callable
+        Of a family, from the fields that differ between the families of one table.
+    tail : callable, optional
+        Of a family: the terms of large counts as a formula, if there is one.
+    """
+
+    def mark(method: Callable) -> Callable:
+        method.key, method.tail = key, tail
+        return method
+
+    return mark
+
+
+def no_constant(self: Score, family: Family) -> float:
+    """The constant of scores that have none."""
+    return 0.0
+
+
+class Formula:
+    """A score without parameters: all of one class are equal."""
+
+    __slots__ = ()
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self)
+
+    def __hash__(self) -> int:
+        return hash(type(self))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__qualname__}()"

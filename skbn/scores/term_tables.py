@@ -1,0 +1,197 @@
+"""Tables of a score's terms by count, for one shape of family."""
+
+import math
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+
+import numpy as np
+
+from skbn.scores.score import Family, Score, terms_of
+from skbn.scores.tails import Tail
+
+# Counts below the first are tabulated at once, counts below the second when they first occur.
+_KNOWN = 1024
+_LENGTH = 16384
+# Room for the rounding of terms that grow in proportion to the count, as a share of them.
+_ROUNDING = 2.0**-48
+
+
+class KnownTerms:
+    """f or g for the counts 1 .. n_known - 1 and for N, and the bounds of f(n) / n.
+
+    Attributes
+    ----------
+    values : ndarray of shape (n_known,)
+        The last one is that of N.
+    slope : float
+        a, the f(n) / n nearest to 0.
+    spread : float
+        How far f(n) / n goes from a, with some room.
+    tail : Tail or None
+        What f is beyond the known counts, if there is a formula.
+
+    Parameters
+    ----------
+    function : callable
+        f or g: `cell_terms` or `parent_terms` of a score.
+    family : Family
+    tail : Tail, optional
+    short : bool
+        Whether no table goes beyond the known counts.
+    """
+
+    def __init__(
+        self, function: Callable, family: Family, tail: Tail | None = None, short: bool = False
+    ) -> None:
+        self.tail = tail
+        self._length = int(min(family.n_samples + 1, _KNOWN if short else _LENGTH))
+        self._n_samples = family.n_samples
+        counts = _known_counts(family.n_samples)
+        self.values = terms_of(function, counts, family)
+        ratios = self.values / counts
+        # f(n) / n of most scores lies between f(1) and f(N) / N, which bounds the sums. Counts that
+        # break the rule are told apart by `TermTables.evaluate`.
+        low, high = float(ratios.min()), float(ratios.max())
+        self.slope = max(low, min(0.0, high))
+        self.spread = 1.001 * max(high - self.slope, self.slope - low) + (
+            _ROUNDING * abs(self.slope)
+        )
+        self._tables: dict[float, tuple[np.ndarray, int]] = {}
+
+    def table(self, scale: float) -> tuple[np.ndarray, int]:
+        """f(n) - a n in units of 1 / scale, 0 where it has not been evaluated, and its address.
+
+        It is kept.
+        """
+        found = self._tables.get(scale)
+        if found is None:
+            table = np.zeros(self._length, dtype=np.int64)
+            counts = _known_counts(self._n_samples)[:-1]
+            rest = self.values[:-1] - self.slope * counts
+            rest *= scale
+            table[1 : len(counts) + 1] = np.rint(rest, out=rest)
+            # Another thread may have been quicker.
+            found = self._tables.setdefault(scale, (table, table.ctypes.data))
+        return found
+
+
+@lru_cache(maxsize=8)
+def _known_counts(n_samples: float) -> np.ndarray:
+    n_known = int(min(n_samples + 1, _KNOWN))
+    counts = np.arange(1.0, n_known + 1.0)
+    counts[-1] = n_samples
+    counts.flags.writeable = False
+    return counts
+
+
+def key_of(function: Callable, family: Family) -> Hashable:
+    """What the terms of a `cell_terms` or `parent_terms` depend on; see `score.keyed`."""
+    key = getattr(function, "key", None)
+    if key is not None:
+        return key(family)
+    # Anything in the family: then the two functions have nothing in common.
+    return function.__name__, family
+
+
+def tail_of(function: Callable, family: Family) -> Tail | None:
+    """The formula of large counts that a `cell_terms` or `parent_terms` is marked with."""
+    tail = getattr(function, "tail", None)
+    return None if tail is None else tail(family)
+
+
+class TermTables:
+    """f(n) - a n and g(n) - b n for counts n = 0, 1, ..., as integers in units of 1 / scale.
+
+    Sums of integers do not depend on the order of their terms: a score summed from these tables
+    is the same to the last bit for every order of rows and of states. The unit is as small as a
+    64-bit sum permits, about 2**-61 of the largest possible sum. The counts of cells sum to N, as
+    those of parents do, so that a and b shift a score by (a - b) N whatever the counts. a is the
+    f(n) / n nearest to 0: for a large ESS f(n) is n ln(ess / (r q)) and hardly more, and what is
+    left is small.
+
+    Parameters
+    ----------
+    score : Score
+    family : Family
+    known : pair of KnownTerms, optional
+        Those of f and g, if they have been evaluated before.
+
+    Attributes
+    ----------
+    cells, parents : ndarray of int64
+        The tables of f and of g. 0 at n = 0; from n_known upward 0 stands for "not evaluated yet".
+    n_known : int
+        All counts below it are tabulated.
+    scale : float
+        A power of two.
+    slopes : tuple of float
+        a and b.
+    bound : float
+        No f(n) - a n and no g(n) - b n beyond this multiple of n is kept.
+    shift : float
+        (a - b) N, to be added to every sum.
+    usable : bool
+        False where the sums have no finite bound; then nothing is tabulated.
+    addresses : tuple of int
+        Where `cells` and `parents` lie in memory, for the kernels.
+    tails : tuple of tuple of float
+        What f(n) - a n and g(n) - b n are beyond the known counts, for the kernels: the fields of
+        `skbn.scores.tails.Tail`, bound and scale; NaN where there is no formula.
+    """
+
+    def __init__(
+        self,
+        score: Score,
+        family: Family,
+        known: tuple[KnownTerms, KnownTerms] | None = None,
+    ) -> None:
+        self._functions = (score.cell_terms, score.parent_terms)
+        self._family = family
+        if known is None:
+            known = tuple(KnownTerms(function, family) for function in self._functions)
+        total = family.n_samples
+        self.n_known = len(known[0].values)
+        self.slopes = tuple(terms.slope for terms in known)
+        spread = max(terms.spread for terms in known)
+        self.shift = (self.slopes[0] - self.slopes[1]) * total
+        self.usable = all(math.isfinite(total * v) for v in (spread, *self.slopes))
+        if not self.usable:
+            spread = self.shift = 0.0
+        exponent = math.frexp(total * spread)[1]
+        self.scale = 2.0 ** min(61 - exponent, 1023)
+        # Tables of one scale have one bound, since they may be the same.
+        self.bound = math.ldexp(1.0, min(exponent, 1023)) / total
+        if self.usable:
+            found = [terms.table(self.scale) for terms in known]
+        else:
+            nothing = np.zeros(int(min(total + 1, _LENGTH)), dtype=np.int64)
+            found = [(nothing, nothing.ctypes.data)] * 2
+        (self.cells, _), (self.parents, _) = found
+        self.addresses = tuple(address for _, address in found)
+        self.tails = tuple(self._scaled(terms) for terms in known)
+
+    def _scaled(self, terms: KnownTerms) -> tuple[float, ...]:
+        """The tail of what the table holds, its bound and its scale; NaN if there is none."""
+        if terms.tail is None or not self.usable:
+            return (math.nan,) * 7
+        shift, half, constant, linear, series = terms.tail
+        return shift, half, constant, linear - terms.slope, series, self.bound, self.scale
+
+    def evaluate(self, counts: np.ndarray, of_parents: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Terms of f, or g if `of_parents`, of counts from n_known upward.
+
+        They are kept where the table reaches. Also returns whether each is small enough for a sum
+        of integers; where it is not the term is 0. `Shapes.add_unknown` does this for many tables
+        at once.
+        """
+        if not self.usable:
+            return np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts), dtype=bool)
+        terms = terms_of(self._functions[of_parents], counts.astype(np.float64), self._family)
+        rest = terms - self.slopes[of_parents] * counts
+        fits = np.abs(rest) <= self.bound * counts
+        if not fits.all():
+            rest = np.where(fits, rest, 0.0)
+        values = np.rint(rest * self.scale).astype(np.int64)
+        kept = counts < len(self.cells)
+        (self.parents if of_parents else self.cells)[counts[kept]] = values[kept]
+        return values, fits

@@ -1,0 +1,1 @@
+"""Searches for the best graph: by moves, by orders, exact."""

@@ -1,0 +1,128 @@
+"""What a fit tells while it runs: scikit-learn's callbacks, and printed lines."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sklearn.callback import CallbackContext
+
+from skbn.search.climbing import SearchResult
+
+# Parts of a run that knows how far it is.
+_STEPS = 20
+
+
+@dataclass(eq=False)
+class RunProgress:
+    """One run of a search; may be sent to another process.
+
+    Attributes
+    ----------
+    estimator : the estimator that is fitted
+    context : CallbackContext
+        Task of this run.
+    ess : float
+    number : int
+    labels : sequence of hashable
+        Names of the variables.
+    verbose : int
+        1 prints a line when the run ends, 2 its moves too.
+    """
+
+    estimator: Any
+    context: CallbackContext
+    ess: float
+    number: int
+    labels: Sequence[Hashable]
+    verbose: int
+    _n_steps: int = 0
+
+    def begin(self) -> None:
+        self.context.call_on_fit_task_begin(estimator=self.estimator)
+
+    def advance(self, fraction: float) -> None:
+        """So much of the run is done; for runs that know."""
+        while self._n_steps < min(_STEPS, int(_STEPS * fraction + 1e-9)):
+            self._n_steps += 1
+            step = self.context.subcontext(task_name="part")
+            step.call_on_fit_task_begin(estimator=self.estimator)
+            step.call_on_fit_task_end(estimator=self.estimator)
+
+    def end(self, result: SearchResult) -> bool:
+        """Whether a callback asks for no further runs."""
+        if self.verbose:
+            self._print(result)
+        return self.context.call_on_fit_task_end(estimator=self.estimator)
+
+    def _print(self, result: SearchResult) -> None:
+        of_run = f"ess {self.ess:.4g}, run {self.number}: "
+        if self.verbose > 1:
+            for move, score in result.history:
+                parent, child = self.labels[move.parent], self.labels[move.child]
+                print(f"{of_run}{move.kind} {parent!r} -> {child!r}, score {score:.4f}")
+        unit = "moves" if result.n_rounds is None else "rounds"
+        print(f"{of_run}score {result.score:.4f} after {result.n_iter} {unit}")
+
+
+class FitProgress:
+    """The searches of one fit.
+
+    Parameters
+    ----------
+    estimator
+        Calls the callbacks that are set on it.
+    context : CallbackContext
+        Of the fit, to which the searches are subtasks.
+    labels : sequence of hashable
+        Names of the variables.
+    verbose : int
+    """
+
+    def __init__(
+        self, estimator: Any, context: CallbackContext, labels: Sequence[Hashable], verbose: int
+    ) -> None:
+        self._estimator = estimator
+        self._context = context
+        self._labels = labels
+        self._verbose = int(verbose)
+
+    def search(self, ess: float, n_runs: int, has_parts: bool) -> "SearchProgress":
+        """The runs of one search.
+
+        Parameters
+        ----------
+        ess : float
+        n_runs : int
+        has_parts : bool
+            Whether a run tells how much of it is done.
+        """
+        context = self._context.subcontext(
+            task_name=f"search (ess={ess:.4g})", max_subtasks=n_runs, sequential_subtasks=False
+        )
+        # Made ahead of the runs, which may be in threads or in other processes.
+        runs = [
+            RunProgress(
+                self._estimator,
+                context.subcontext("run", number, max_subtasks=_STEPS if has_parts else 0),
+                ess, number, self._labels, self._verbose,
+            )
+            for number in range(n_runs)
+        ]
+        return SearchProgress(self._estimator, context, runs)
+
+
+@dataclass(eq=False)
+class SearchProgress:
+    """The runs of one search; a context manager."""
+
+    _estimator: Any
+    _context: CallbackContext
+    runs: list[RunProgress]
+
+    def __enter__(self) -> "SearchProgress":
+        self._context.call_on_fit_task_begin(estimator=self._estimator)
+        return self
+
+    def __exit__(self, kind: type | None, *exception: object) -> None:
+        if kind is None:
+            self._context.call_on_fit_task_end(estimator=self._estimator)

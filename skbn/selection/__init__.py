@@ -1,0 +1,1 @@
+"""Choosing the equivalent sample size, and comparing what was learned."""

@@ -1,0 +1,1 @@
+"""Tables of users read into codes, and codes written back into tables."""

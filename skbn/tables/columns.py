@@ -1,0 +1,384 @@
+"""The levels of one column: learned, or given, and its values numbered by them."""
+
+import reprlib
+from collections.abc import Hashable, Iterable
+from typing import Any
+
+import numpy as np
+
+from skbn.counting.data import smallest_code_type
+from skbn.tables.factors import Factor, read_factor
+from skbn.tables.missing import Gap, MissingCellsError
+from skbn.tables.values import (
+    add_missing_level,
+    array_of_levels,
+    has_missing_level,
+    is_infinite,
+    is_missing,
+    is_number_type,
+    keys_of,
+)
+
+_N_SHOWN = 6
+# Levels of a column that is not asked about for being a name of rows.
+_MOST_KEPT = 20
+_UNKNOWN, _MISSING = -1, -2
+_DECLARE = (
+    "Every level must be declared at fit: give the whole table a categorical dtype before it is "
+    "split, X = X.astype('category'), or list them with categories=."
+)
+_LENIENT = "Or let handle_unknown='missing' take such cells for missing."
+
+
+class RealValuedError(ValueError):
+    """Refusal of a column of measurements.
+
+    Attributes
+    ----------
+    label : hashable
+        What the column is called.
+    """
+
+    def __init__(self, label: Hashable, message: str) -> None:
+        super().__init__(message)
+        self.label = label
+
+    def __reduce__(self):
+        return RealValuedError, (self.label, *self.args)
+
+
+def learn_column(
+    values: Any,
+    label: Any,
+    levels: Any = "auto",
+    rows: np.ndarray | None = None,
+    missing: str = "error",
+) -> tuple[np.ndarray, np.ndarray]:
+    """Find the levels of one column and number its values.
+
+    Parameters
+    ----------
+    values : pandas or polars Series, pyarrow ChunkedArray, or array-like of shape (n_rows,)
+    label : object
+        What messages call the column.
+    levels : "auto" or array-like
+        The levels in the order of their codes. "auto" takes those that a categorical dtype
+        declares, in its order and seen or not, else the sorted distinct values.
+    rows : ndarray of shape (n_rows,), bool, optional
+        Rows that are False are dropped before anything is read.
+    missing : {"error", "category"}
+        What missing cells are: refused, or of a level of their own, the last. It is NaN among
+        floats, else as it came in a column of Python objects, else None. Levels given by hand may
+        have it as their last.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_kept_rows,), uint8, uint16 or uint32
+    levels : ndarray of shape (n_levels,)
+
+    Raises
+    ------
+    MissingCellsError
+        A ValueError, for missing values.
+    ValueError
+        For infinite or real values, values that are not among `levels`, and `levels` that are
+        empty, repeated, missing or infinite.
+    TypeError
+        For values or dtypes that cannot be levels, and for columns that mix types.
+
+    Examples
+    --------
+    >>> from skbn.tables.columns import learn_column
+    >>> codes, levels = learn_column(["low", "high", "low"], "risk")
+    >>> codes.tolist(), levels.tolist()
+    ([1, 0, 1], ['high', 'low'])
+    >>> learn_column([3, 5, 3], "size", levels=[5, 4, 3])[0].tolist()
+    [2, 0, 2]
+    """
+    factor = read_factor(values, label, rows)
+    if not isinstance(levels, str) or levels != "auto":
+        levels = _levels_by_hand(levels, label, missing)
+        if missing == "category" and not has_missing_level(levels) and (factor.codes < 0).any():
+            levels = add_missing_level(levels, factor.gap)
+        return _find(factor, levels, label, rows), levels
+    gone = factor.codes < 0
+    if missing == "error":
+        _refuse_missing(factor, gone, label, rows)
+    _refuse_infinite_levels(factor.levels, label)
+    if not factor.declared and not _is_whole(factor.levels):
+        raise RealValuedError(
+            label,
+            f"Column {label!r} is real-valued: {len(factor.levels)} distinct values such as "
+            f"{_show(factor.levels[:_N_SHOWN])}, and levels must be countable. Cut it into bins "
+            'with KBinsDiscretizer(encode="ordinal")'
+            + (f" or, since {int(gone.sum())} cells are missing, with pandas.qcut(X[{label!r}], 4, "
+               "duplicates='drop').cat.rename_categories(str)" if gone.any() else "")
+            + "; if its values really are levels, say so with a categorical dtype or categories=."
+        )
+    if not gone.any():
+        return _compact(factor.codes, len(factor.levels)), factor.levels
+    levels = add_missing_level(factor.levels, factor.gap)
+    return _compact(np.where(gone, len(factor.levels), factor.codes), len(levels)), levels
+
+
+def apply_column(values: Any, label: Any, levels: np.ndarray) -> np.ndarray:
+    """Number the values of one column by levels that are known.
+
+    Values are compared by value, not dtype: 1 is 1.0, but neither is "1" nor True. Two floating
+    types are compared at the precision of the narrower. Missing cells are of the last level if
+    that is a missing value.
+
+    Parameters
+    ----------
+    values : pandas or polars Series, pyarrow ChunkedArray, or array-like of shape (n_rows,)
+    label : object
+        What messages call the column.
+    levels : ndarray of shape (n_levels,)
+        As `learn_column` returns them.
+
+    Returns
+    -------
+    ndarray of shape (n_rows,), uint8, uint16 or uint32
+
+    Raises
+    ------
+    MissingCellsError
+        A ValueError, for missing values.
+    ValueError
+        For infinite values and for values that are not among `levels`.
+    TypeError
+        For values or dtypes that cannot be levels, and for columns that mix types.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn.tables.columns import apply_column
+    >>> apply_column([2.0, 7.0], "size", np.array([7, 2])).tolist()
+    [1, 0]
+    """
+    return _find(read_factor(values, label), levels, label)
+
+
+def apply_with_gaps(
+    values: Any,
+    label: Any,
+    levels: np.ndarray,
+    unknown: str = "error",
+    cure: str | None = None,
+) -> tuple[np.ndarray, np.ndarray | None]:
+    """As `apply_column`, for columns in which cells may be missing.
+
+    Parameters
+    ----------
+    values, label, levels
+        As for `apply_column`.
+    unknown : {"error", "missing"}
+        What values that are not among the levels are: refused, or as if the cell were missing. A
+        column of which every value has another type than the levels is refused all the same.
+    cure : str, optional
+        What a refusal advises; by default, what an estimator's user can do.
+
+    Returns
+    -------
+    codes : ndarray of shape (n_rows,), uint8, uint16 or uint32
+        0 where the cell is missing.
+    gaps : ndarray of shape (n_rows,), bool, or None
+        Where it is; None if no cell is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn.tables.columns import apply_with_gaps
+    >>> codes, gaps = apply_with_gaps([2, None, 3], "size", np.array([7, 2]), unknown="missing")
+    >>> codes.tolist(), gaps.tolist()
+    ([1, 0, 0], [False, True, True])
+    """
+    factor = read_factor(values, label)
+    codes = _number(factor, levels)
+    differ = _kinds_differ(factor.levels, levels)
+    if unknown == "error" or differ:
+        if cure is None:
+            cure = _DECLARE if differ else f"{_DECLARE} {_LENIENT}"
+        unknown = codes == _UNKNOWN
+        if not differ and _may_identify(factor, unknown, levels):
+            cure += f" If {label!r} identifies rows, drop it."
+        _refuse_unknown(factor, unknown, levels, label, None, cure)
+    elif has_missing_level(levels):
+        codes[codes == _UNKNOWN] = len(levels) - 1
+    gaps = codes < 0
+    if not gaps.any():
+        return _compact(codes, len(levels)), None
+    codes[gaps] = 0
+    return _compact(codes, len(levels)), gaps
+
+
+def positions_among(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """For each value its position in `levels`, -1 where it is not there."""
+    narrow = min(values.dtype, levels.dtype, key=lambda dtype: dtype.itemsize)
+    if values.dtype.kind == levels.dtype.kind == "f" and values.dtype != levels.dtype:
+        # 0.1 in a float32 column is the level 0.1 of a list. Whole numbers are compared exactly.
+        rounded = [_round_fractions(array, narrow) for array in (values, levels)]
+        if len(np.unique(rounded[1])) == len(levels):
+            values, levels = rounded
+    position = {key: index for index, key in enumerate(keys_of(levels))}
+    return np.array([position.get(key, -1) for key in keys_of(values)], dtype=np.intp)
+
+
+def _levels_by_hand(levels: Any, label: Any, missing: str) -> np.ndarray:
+    if isinstance(levels, (str, bytes, dict, set, frozenset)) or not isinstance(levels, Iterable):
+        raise TypeError(f"The levels of column {label!r} must be 'auto' or a list in the order of "
+                        f"their codes, got {reprlib.repr(levels)}.")
+    levels = levels.to_pylist() if hasattr(levels, "to_pylist") else list(levels)
+    if not levels:
+        raise ValueError(f"Column {label!r} is given no levels. List at least one, or say 'auto'.")
+    if missing == "category" and is_missing(levels[-1]):
+        *levels, gap = levels
+        if any(map(is_missing, levels)):
+            raise ValueError(f"The levels of column {label!r} contain several missing values (NaN, "
+                             "None). List one, as the last level.")
+        return add_missing_level(_check_levels(levels, label), gap)
+    if any(map(is_missing, levels)):
+        raise ValueError(f"The levels of column {label!r} contain a missing value (NaN, None). "
+                         "Name that level, for example 'missing', in the levels and the column; "
+                         "with handle_missing='category' it may be listed, as the last level.")
+    return _check_levels(levels, label)
+
+
+def _check_levels(levels: list, label: Any) -> np.ndarray:
+    array = array_of_levels(levels)
+    _refuse_infinite_levels(array, label)
+    try:
+        first: set = set()
+        repeated = [key for key in keys_of(array) if key in first or first.add(key)]
+    except TypeError as error:
+        raise TypeError(f"The levels of column {label!r} must be hashable: {error}.") from error
+    if repeated:
+        raise ValueError(f"The levels of column {label!r} repeat {reprlib.repr(repeated[0])}. "
+                         "List each level once.")
+    return array
+
+
+def _number(factor: Factor, levels: np.ndarray) -> np.ndarray:
+    """The level of every cell, or that it is missing or unknown."""
+    missing = len(levels) - 1 if has_missing_level(levels) else _MISSING
+    return np.append(positions_among(factor.levels, levels), missing)[factor.codes]
+
+
+def _find(
+    factor: Factor,
+    levels: np.ndarray,
+    label: Any,
+    rows: np.ndarray | None = None,
+) -> np.ndarray:
+    """The level of every cell; each must have one."""
+    codes = _number(factor, levels)
+    _refuse_missing(factor, codes == _MISSING, label, rows)
+    _refuse_unknown(factor, codes == _UNKNOWN, levels, label, rows, _DECLARE)
+    return _compact(codes, len(levels))
+
+
+def _refuse_unknown(
+    factor: Factor,
+    unknown: np.ndarray,
+    levels: np.ndarray,
+    label: Any,
+    rows: np.ndarray | None,
+    cure: str,
+) -> None:
+    if unknown.any():
+        strange = factor.levels[np.unique(factor.codes[unknown])]
+        differ = _kinds_differ(strange, levels)
+        raise ValueError(
+            f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
+            f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
+            f"0). Its levels are {_show(levels)}.{differ} {cure}"
+        )
+
+
+def _may_identify(factor: Factor, unknown: np.ndarray, levels: np.ndarray) -> bool:
+    """Whether most cells are unknown and most of those differ, in a column of many levels."""
+    n_unknown = int(unknown.sum())
+    if len(levels) <= _MOST_KEPT or 2 * n_unknown <= len(unknown):
+        return False
+    return 2 * len(np.unique(factor.codes[unknown])) > n_unknown
+
+
+def _kinds_differ(values: np.ndarray, levels: np.ndarray) -> str:
+    """A sentence if none of the values is of the type of any level, else nothing."""
+    kinds = [
+        {kind_of(value) for value in array.tolist() if not is_missing(value)}
+        for array in (values, levels)
+    ]
+    if not all(kinds) or kinds[0] & kinds[1]:
+        return ""
+    found, known = (" and ".join(sorted(names)) for names in kinds)
+    return f" The types differ: {found} in the column, {known} in the levels."
+
+
+def kind_of(value: Any) -> str:
+    """What messages call the type of a value."""
+    if isinstance(value, str):
+        return "text"
+    if isinstance(value, (bool, np.bool_)):
+        return "truth values"
+    return "numbers" if is_number_type(type(value)) else type(value).__name__
+
+
+def _first(mask: np.ndarray, rows: np.ndarray | None) -> int:
+    """The first True row, numbered from 0 as the caller's table has it."""
+    row = int(np.argmax(mask))
+    return row if rows is None else int(np.flatnonzero(rows)[row])
+
+
+def _refuse_missing(
+    factor: Factor, missing: np.ndarray, label: Any, rows: np.ndarray | None
+) -> None:
+    if missing.any():
+        kind, cure = _cure(factor, label)
+        raise MissingCellsError(
+            [Gap(label, int(missing.sum()), _first(missing, rows), kind, cure)]
+        )
+
+
+def _cure(factor: Factor, label: Any) -> tuple[str, str]:
+    """What kind of column it is, and pandas that gives its missing values a level of their own."""
+    column = f"X[{label!r}]"
+    fill = "cat.add_categories('missing').fillna('missing')"
+    if factor.declared:
+        return "declared", f"{column}.{fill}"
+    if _is_whole(factor.levels):
+        return "whole", f"{column}.astype('string').fillna('missing')"
+    # As text every measurement would be a level.
+    return "real", (
+        f"pandas.qcut({column}, 4, duplicates='drop').cat.rename_categories(str).{fill}, since the "
+        f"others are {len(factor.levels)} distinct real values"
+    )
+
+
+def _refuse_infinite_levels(levels: np.ndarray, label: Any) -> None:
+    if levels.dtype.kind not in "fO" or set(map(type, levels.tolist())) == {str}:
+        return
+    if any(is_infinite(level) for level in levels.tolist() if is_number_type(type(level))):
+        raise ValueError(f"The levels of column {label!r} contain infinity (inf). Remove it.")
+
+
+def _is_whole(levels: np.ndarray) -> bool:
+    if levels.dtype.kind == "f":
+        return bool((levels == np.floor(levels)).all())
+    return levels.dtype.kind != "O" or all(
+        value == int(value) for value in levels.tolist() if is_number_type(type(value))
+    )
+
+
+def _round_fractions(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        return np.where(values == np.floor(values), values, values.astype(dtype))
+
+
+def _compact(codes: np.ndarray, n_levels: int) -> np.ndarray:
+    return codes.astype(smallest_code_type(n_levels))
+
+
+def _show(values: np.ndarray) -> str:
+    shown = ", ".join(reprlib.repr(value) for value in values[:_N_SHOWN].tolist())
+    return shown if len(values) <= _N_SHOWN else f"{shown}, ... ({len(values)} in all)"

@@ -1,0 +1,166 @@
+"""A table, its target and its weights, read into codes with their names and levels."""
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import column_or_1d
+from sklearn.utils.validation import _check_sample_weight
+
+from skbn.counting.data import CategoricalData
+from skbn.tables.columns import learn_column
+from skbn.tables.encoding import learn_categories, open_table
+from skbn.tables.factors import open_series, refuse_odd_array
+from skbn.tables.missing import MissingCellsError
+from skbn.tables.values import array_of_levels
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """What a table was read into.
+
+    Attributes
+    ----------
+    labels : list
+        Names of the variables: the columns, then y if there was one.
+    categories : list of ndarray
+        Levels of the variables.
+    data : CategoricalData
+    """
+
+    labels: list[Hashable]
+    categories: list[np.ndarray]
+    data: CategoricalData
+
+
+def read_table(
+    X: Any,
+    y: Any = None,
+    sample_weight: Any = None,
+    categories: Any = "auto",
+    missing: str = "error",
+    y_missing: str | None = None,
+    y_label: Hashable = None,
+) -> Reading:
+    """Read a table, with y as its last variable if given.
+
+    Parameters
+    ----------
+    X : data frame, array-like or Table
+    y : Series or array-like of shape (n_rows,), optional
+    sample_weight : array-like of shape (n_rows,), optional
+        Rows of weight zero are dropped before anything is read from the table.
+    categories : "auto", list or dict
+        Levels by hand: one entry per column of X, or a dict from name, that of y included.
+    missing : {"error", "category"}
+        What missing cells are; see `skbn.tables.columns.learn_column`.
+    y_missing : {"error", "category"}, optional
+        What those of y are, if not the same.
+    y_label : hashable, optional
+        What y is called, if not as `label_of_target` has it.
+
+    Raises
+    ------
+    MissingCellsError
+        A ValueError that names all columns with missing cells, y included.
+    ValueError, TypeError
+        As `skbn.tables.encoding.learn_categories`; for weights that are negative, all zero or of
+        the wrong shape; and if y has the name of a column.
+    """
+    table = open_table(X)
+    labels = table.names
+    weights, rows = _read_weights(sample_weight, table.shape[0])
+    if y is None:
+        codes, levels = learn_categories(table, labels, categories, rows, missing)
+    else:
+        label = label_of_target(y) if y_label is None else y_label
+        if label in labels:
+            raise ValueError(
+                f"y joins the network as a variable called {label!r}, but a column of X has that "
+                "name. Rename one of them, or leave y out."
+            )
+        entry = "auto"
+        if isinstance(categories, dict) and label in categories:
+            entry = categories[label]
+            categories = {name: given for name, given in categories.items() if name != label}
+        gaps = []
+        try:
+            codes, levels = learn_categories(table, labels, categories, rows, missing)
+        except MissingCellsError as error:
+            gaps += error.gaps
+        try:
+            y_codes, y_levels = learn_column(y, label, entry, rows, y_missing or missing)
+        except MissingCellsError as error:
+            gap = error.gaps[0]
+            if y_missing == "error":
+                gaps.append(gap._replace(kind="class", cure="X[y.notna()] and y[y.notna()]"))
+            else:
+                gaps.append(gap._replace(cure=gap.cure.replace(f"X[{label!r}]", "y")))
+        except (TypeError, ValueError):
+            if not gaps:
+                raise
+        if gaps:
+            raise MissingCellsError(gaps)
+        labels, levels = [*labels, label], [*levels, y_levels]
+        codes = append_variable(codes, y_codes)
+    data = CategoricalData.from_codes(codes, [len(states) for states in levels], weights)
+    return Reading(labels, levels, data)
+
+
+def open_target(y: Any, n_rows: int) -> Any:
+    """y as one column without reading it: a data frame library's, else a one-dimensional array.
+
+    Raises
+    ------
+    ValueError, TypeError
+        For what is no single column of so many rows.
+    """
+    series = open_series(y)
+    if series is not None:
+        y = series.to_native()
+    else:
+        refuse_odd_array(y)
+        if isinstance(y, (list, tuple)) and not {list, tuple, np.ndarray} & set(map(type, y)):
+            # numpy would make text of [1, "a"] and integers of [True, 2].
+            y = array_of_levels(y)
+        else:
+            y = column_or_1d(y, warn=True)
+    if len(y) != n_rows:
+        raise ValueError(f"X has {n_rows} rows, but y has {len(y)}.")
+    return y
+
+
+def label_of_target(y: Any) -> Hashable:
+    """The name under which y joins the network: that of a Series, else "y"."""
+    name = getattr(y, "name", None)
+    # Polars calls a Series without a name "".
+    return "y" if name is None or (isinstance(name, str) and not name) else name
+
+
+def append_variable(codes: np.ndarray, row: np.ndarray) -> np.ndarray:
+    """Codes (n_variables, n_rows) with one more variable at the end."""
+    return np.concatenate([codes, row[None].astype(np.promote_types(codes.dtype, row.dtype))])
+
+
+def _read_weights(
+    sample_weight: Any, n_rows: int
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Weights above zero, and the mask of their rows; None where all rows are meant."""
+    if sample_weight is None:
+        return None, None
+    weights = check_weights(sample_weight, n_rows)
+    rows = weights > 0
+    return (weights, None) if rows.all() else (weights[rows], rows)
+
+
+def check_weights(sample_weight: Any, n_rows: int) -> np.ndarray:
+    """Weights as floats of which none is negative or infinite, nor their sum, nor all zero."""
+    weights = _check_sample_weight(
+        sample_weight, np.empty(n_rows), dtype=np.float64, ensure_non_negative=True
+    )
+    with np.errstate(over="ignore"):
+        total = weights.sum()
+    if np.isinf(total):
+        raise ValueError("The sum of sample_weight is too large for a float. Divide the weights.")
+    return weights

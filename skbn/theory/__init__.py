@@ -1,0 +1,1 @@
+"""One edge: Bayes factors and what the equivalent sample size does to them."""
