@@ -3,14 +3,13 @@
 import itertools
 import math
 import time
+from functools import partial
 
 import numpy as np
 import pytest
 
 from skbn.counting.data import CategoricalData, smallest_code_type
-from skbn.inference import contraction as messages
-from skbn.inference import inference
-from skbn.inference import row_groups as jobs
+from skbn.inference import contraction, inference, row_groups
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable
 
@@ -128,8 +127,8 @@ def test_brute_force(seed):
 @pytest.mark.parametrize("divisions", [0, 10])
 @pytest.mark.parametrize("worth", [0.1, 4, 1e9])
 def test_brute_force_however_rows_are_grouped(monkeypatch, worth, divisions):
-    monkeypatch.setattr(jobs, "_WORTH", worth)
-    monkeypatch.setattr(jobs, "_MOST_DIVISIONS", divisions)
+    monkeypatch.setattr(row_groups, "_WORTH", worth)
+    monkeypatch.setattr(row_groups, "_MOST_DIVISIONS", divisions)
     monkeypatch.setattr(inference, "_CHUNK", 37)
     monkeypatch.setattr(inference, "_BLOCK", 400)
     rng = np.random.default_rng(int(worth * 10) + divisions)
@@ -144,14 +143,39 @@ def test_rows_of_many_patterns_share_plans_and_rows_of_one_do_not_ask_for_eviden
     rng = np.random.default_rng(0)
     network = fitted(rng, 12, largest=2)
     missing = rng.random((12, 3000)) < 0.3
-    found, _ = jobs.group_rows(network.inference.families, missing)
+    found, _ = row_groups.group_rows(network.inference.families, missing)
     n_patterns = len(np.unique(missing, axis=1).T)
     assert len(found) < n_patterns / 10
     assert any(job.evidence for job in found)
     missing[:] = missing[:, :1]
     missing[3, :] = True
-    found, _ = jobs.group_rows(network.inference.families, missing)
+    found, _ = row_groups.group_rows(network.inference.families, missing)
     assert not any(job.evidence for job in found)
+
+
+def test_rows_that_are_too_wide_together_are_worked_on_one_by_one(monkeypatch):
+    rng = np.random.default_rng(0)
+    cardinalities = [3] * 10
+    codes = np.array([rng.integers(0, 3, 60) for _ in range(10)])
+    codes[9] = codes[:9].sum(axis=0) % 3
+    # All others are parents of the last: a row with k gaps among them takes a table of 3**k.
+    parents = [()] * 9 + [tuple(range(9))]
+    network = BayesianNetwork.from_data(
+        CategoricalData.from_codes(codes, cardinalities), parents, 1.0, labels=LABELS[:10],
+        categories=[np.arange(3)] * 10)
+    rows = np.array([rng.integers(0, 3, 40) for _ in range(10)]).astype(np.uint8)
+    missing = np.zeros((10, 40), dtype=bool)
+    for row in range(40):
+        missing[rng.choice(9, 2, replace=False), row] = True
+    # Shared plans are wished for, but of 9 free variables they would pass the limit.
+    monkeypatch.setattr(row_groups, "_COST_OF_JOB", 10**9)
+    together, _ = row_groups.group_rows(network.inference.families, missing)
+    assert max(job.plan.largest for job in together) == 3**9
+    grouped = partial(row_groups.group_rows, limit=3**4)
+    monkeypatch.setattr(inference, "group_rows", grouped)
+    alone, _ = grouped(network.inference.families, missing)
+    assert max(job.plan.largest for job in alone) <= 3**4
+    check(network, rows, missing, [9])
 
 
 def test_all_missing_rows_have_probability_1_and_give_the_marginals():
@@ -266,7 +290,7 @@ def test_what_contradicts_itself_beyond_the_floats_is_exact_too():
     network = named(tables)
     codes = np.array([[0], [0], [1]], dtype=np.uint8)
     missing = np.array([[True], [False], [False]])
-    assert messages._LOST > 0
+    assert contraction._LOST > 0
     np.testing.assert_allclose(network.log_prob_codes(codes, missing), [tiny], rtol=1e-12)
     np.testing.assert_allclose(
         network.inference.posterior(codes, missing, [0]), [[0.5, 0.5]], rtol=1e-12)
