@@ -15,8 +15,7 @@ from scipy.special import gammaln
 from skbn.counting.data import CategoricalData
 
 # Programs beside the tests, which import each other as such.
-collect_ignore = ["fault_list.py", "faults.py", "golden.py", "interrupted.py", "limits.py"]
-collect_ignore_glob = ["fuzz*.py"]
+collect_ignore = ["faults", "fuzz", "golden.py", "interrupted.py", "limits.py"]
 
 settings.register_profile("skbn", deadline=None, derandomize=True)
 settings.load_profile("skbn")

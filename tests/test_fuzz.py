@@ -1,4 +1,4 @@
-"""The fuzzer for a while; by hand it runs longer: python tests/fuzz.py --seconds 3600 --seed 1."""
+"""The fuzzer for a while; by hand longer: python tests/fuzz/run.py --seconds 3600 --seed 1."""
 
 import inspect
 import os
@@ -21,7 +21,7 @@ def fuzz(*arguments):
         pytest.importorskip(library)
     environment = dict(os.environ, PYTHONPATH=str(Path(skbn.__file__).parents[1]))
     return subprocess.run(
-        [sys.executable, str(HERE / "fuzz.py"), *arguments],
+        [sys.executable, str(HERE / "fuzz" / "run.py"), *arguments],
         capture_output=True, text=True, env=environment, check=False,
     )
 
@@ -77,8 +77,8 @@ MADE = {
 
 def test_every_parameter_is_drawn(monkeypatch):
     pytest.importorskip("pandas")
-    monkeypatch.syspath_prepend(HERE)
-    from fuzz_parameters import ILLEGAL
+    monkeypatch.syspath_prepend(HERE / "fuzz")
+    from parameters import ILLEGAL
 
     estimator = {*ILLEGAL, "categories"}
     averager = estimator - {"search", "init", "n_restarts", "max_iter", "verbose"} | {"n_graphs"}
@@ -93,8 +93,8 @@ def test_every_parameter_is_drawn(monkeypatch):
 def test_every_kind_of_call_comes_in_a_short_run(monkeypatch):
     for library in LIBRARIES:
         pytest.importorskip(library)
-    monkeypatch.syspath_prepend(HERE)
-    from fuzz_calls import ROUND, kind_of_call
+    monkeypatch.syspath_prepend(HERE / "fuzz")
+    from calls import ROUND, kind_of_call
 
     length = sum(ROUND.values())
     assert length <= 100

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pandas as pd
-from fuzz_checks import all_parent_sets, require
-from fuzz_problem import draw_edges, edges_of, pick
+from checks import all_parent_sets, require
+from problem import draw_edges, edges_of, pick
 
 from skbn import BayesNetStructureEstimator, compare_graphs, full_graph, structural_hamming_distance
 

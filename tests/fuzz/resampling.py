@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from fuzz_checks import close, require
-from fuzz_parameters import draw_parameters
-from fuzz_problem import Problem, pick
+from checks import close, require
+from parameters import draw_parameters
+from problem import Problem, pick
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, KFold, cross_val_score

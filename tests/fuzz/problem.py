@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pandas as pd
-from fuzz_tables import Dress, draw_codes, draw_weights, spoiled_table, take_rows
+from tables import Dress, draw_codes, draw_weights, spoiled_table, take_rows
 
 from skbn import BayesNetStructureEstimator
 

@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from fuzz_problem import draw_edges, pick
+from problem import draw_edges, pick
 
 from skbn import ExactSearch, FirstAscentSearch, GreedySearch, OrderSearch, TabuSearch
 

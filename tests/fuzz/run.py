@@ -1,9 +1,9 @@
 """A bounded random driver: tables and parameters of all kinds, and what must come of them.
 
-    python tests/fuzz.py --seconds 60 --seed 0      # or --cases 1000
-    python tests/fuzz.py --replay 0:17              # one case again, with its traceback
+    python tests/fuzz/run.py --seconds 60 --seed 0      # or --cases 1000
+    python tests/fuzz/run.py --replay 0:17              # one case again, with its traceback
 
-A case ends in a result that keeps what ``fuzz_checks`` asks for, or in a documented exception
+A case ends in a result that keeps what ``checks`` asks for, or in a documented exception
 that we or scikit-learn raise ourselves. Cases run in a process of their own, so that a crash of
 the interpreter or a case that hangs is told with its number, too.
 """
@@ -19,8 +19,8 @@ from collections import Counter
 from pathlib import Path
 
 import numpy as np
-from fuzz_calls import draw_call, kind_of_call
-from fuzz_checks import Violation, raised_by_us
+from calls import draw_call, kind_of_call
+from checks import Violation, raised_by_us
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 
 SECONDS_PER_CASE = 120
@@ -134,7 +134,8 @@ def main(arguments=None):
         failed.append(start)
         print(told)
         only = f" --only {given.only}" if given.only else ""
-        print(f"violation; replay with: python tests/fuzz.py --replay {given.seed}:{start}{only}")
+        replay = f"--replay {given.seed}:{start}{only}"
+        print(f"violation; replay with: python tests/fuzz/run.py {replay}")
         start += 1
         if not given.go_on:
             break

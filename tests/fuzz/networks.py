@@ -5,7 +5,7 @@ import itertools
 import math
 
 import numpy as np
-from fuzz_problem import pick
+from problem import pick
 
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable

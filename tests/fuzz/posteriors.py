@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from fuzz_checks import (
+from checks import (
     acyclic,
     all_parent_sets,
     close,
@@ -11,8 +11,8 @@ from fuzz_checks import (
     require,
     require_refusal,
 )
-from fuzz_parameters import ILLEGAL, draw_parameters
-from fuzz_problem import Problem, pick
+from parameters import ILLEGAL, draw_parameters
+from problem import Problem, pick
 
 from skbn import BayesNetAverager, edge_posteriors, structure_score
 

@@ -3,8 +3,8 @@
 import math
 
 import numpy as np
-from fuzz_checks import close, require
-from fuzz_problem import pick
+from checks import close, require
+from problem import pick
 
 import skbn
 

@@ -1,9 +1,9 @@
 """Faults planted on purpose, one at a time, to see whether the tests notice.
 
-    python tests/faults.py                # all of `fault_list.py`, in a copy of the tree
-    python tests/faults.py cycle bic      # those whose name or file holds one of these words
-    python tests/faults.py --jobs 2       # two at a time, in a copy each
-    python tests/faults.py --list
+    python tests/faults/run.py                # all of `faults.py`, in a copy of the tree
+    python tests/faults/run.py cycle bic      # those whose name or file holds one of these words
+    python tests/faults/run.py --jobs 2       # two at a time, in a copy each
+    python tests/faults/run.py --list
 
 Each is a change of one place of the sources, which is made in a copy and, in a compiled file,
 built there; then the test files that should catch it run until the first failure. They all run
@@ -22,9 +22,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
 
-from fault_list import FAULTS
+from faults import FAULTS
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # A search that no longer ends is a fault that is noticed.
 LONGEST = 600
 

@@ -7,9 +7,9 @@ import os
 
 import numpy as np
 import pandas as pd
-from fuzz_checks import require
-from fuzz_graphs import NAMES
-from fuzz_problem import draw_edges, pick
+from checks import require
+from graphs import NAMES
+from problem import draw_edges, pick
 from sklearn.linear_model import LogisticRegression
 
 from skbn import (

@@ -2,18 +2,18 @@
 
 import warnings
 
-from fuzz_contingency import ArrayCall, ContingencyCall
-from fuzz_displays import CurveDisplayCall, NetworkDisplayCall
-from fuzz_estimators import EstimatorCall
-from fuzz_files import ReadCall, WriteCall
-from fuzz_graphs import ComparisonCall
-from fuzz_paths import PathCall
-from fuzz_posteriors import PosteriorCall
-from fuzz_questions import QuestionCall, StructureCall
-from fuzz_resampling import BootstrapCall, EstimatorsCall
-from fuzz_scores import GraphCall
-from fuzz_searches import SearchCVCall
-from fuzz_theory import TheoryCall
+from contingency import ArrayCall, ContingencyCall
+from displays import CurveDisplayCall, NetworkDisplayCall
+from estimators import EstimatorCall
+from files import ReadCall, WriteCall
+from graphs import ComparisonCall
+from paths import PathCall
+from posteriors import PosteriorCall
+from questions import QuestionCall, StructureCall
+from resampling import BootstrapCall, EstimatorsCall
+from scores import GraphCall
+from searches import SearchCVCall
+from theory import TheoryCall
 
 # In a round of cases; every kind comes in each.
 ROUND = {

@@ -8,9 +8,9 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import polars as pl
-from fuzz_checks import close, require
-from fuzz_networks import KnownNetwork
-from fuzz_problem import pick
+from checks import close, require
+from networks import KnownNetwork
+from problem import pick
 
 NO_COLUMN = ["no such column", 99, None, math.nan, ("a", 99), b"v0", 1.5]
 NO_STATE = ["no such state", -77, 0.25, ["no"], {"a": 1}, math.inf, b"yes", ("no",)]

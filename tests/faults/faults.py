@@ -1,4 +1,4 @@
-"""Faults that `faults.py` plants: what is changed where, and the tests that should notice.
+"""Faults that `run.py` plants: what is changed where, and the tests that should notice.
 
 Each is of a kind that is really made: off by one, a wrong sign, a dropped weight, an unobserved
 configuration, a stale cache, a wrong axis, a forgotten mask, a wrong tie, a wrong base of a

@@ -10,10 +10,10 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from fuzz_checks import MARKS, close, raised_by_us, require
-from fuzz_networks import KnownNetwork
-from fuzz_problem import pick
-from fuzz_questions import well_formed
+from checks import MARKS, close, raised_by_us, require
+from networks import KnownNetwork
+from problem import pick
+from questions import well_formed
 
 from skbn import from_networkx, read_bif
 

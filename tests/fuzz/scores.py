@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from fuzz_checks import TWINS, close, parents_of, require, twin_score
-from fuzz_parameters import NEED_WHOLE, SCORES, OwnScore
-from fuzz_problem import Problem, draw_graph, edges_of, pick
+from checks import TWINS, close, parents_of, require, twin_score
+from parameters import NEED_WHOLE, SCORES, OwnScore
+from problem import Problem, draw_graph, edges_of, pick
 
 from skbn import analytic_ess, edge_report, structure_score
 

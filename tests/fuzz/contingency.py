@@ -5,8 +5,8 @@ import math
 from collections import Counter
 
 import numpy as np
-from fuzz_checks import close, require
-from fuzz_problem import Problem, pick
+from checks import close, require
+from problem import Problem, pick
 
 import skbn
 from skbn import Contingency, contingency_table

@@ -6,7 +6,7 @@ import pprint
 import numpy as np
 import pandas as pd
 import polars as pl
-from fuzz_checks import (
+from checks import (
     TWINS,
     all_parent_sets,
     check_copies,
@@ -22,10 +22,10 @@ from fuzz_checks import (
     require,
     twin_score,
 )
-from fuzz_parameters import draw_parameters
-from fuzz_problem import Problem, pick
-from fuzz_tables import take_rows
+from parameters import draw_parameters
+from problem import Problem, pick
 from sklearn.base import clone
+from tables import take_rows
 
 from skbn import BayesNetClassifier, BayesNetStructureEstimator, ExactSearch, structure_score
 

@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-from fuzz_checks import close, require
-from fuzz_parameters import draw_parameters
-from fuzz_problem import Problem, draw_graph, pick
-from fuzz_tables import take_rows
+from checks import close, require
+from parameters import draw_parameters
+from problem import Problem, draw_graph, pick
 from sklearn.base import clone
 from sklearn.model_selection import KFold
+from tables import take_rows
 
 from skbn import BayesNetStructureEstimator, ESSSearchCV
 

@@ -3,9 +3,9 @@
 import math
 
 import numpy as np
-from fuzz_checks import close, parents_of, require
-from fuzz_parameters import draw_parameters
-from fuzz_problem import Problem, pick
+from checks import close, parents_of, require
+from parameters import draw_parameters
+from problem import Problem, pick
 
 from skbn import ess_path, structure_score
 
