@@ -27,6 +27,7 @@ from skbn.graphs.equivalence import structural_hamming_distance
 from skbn.posteriors.edge_posteriors import edge_posteriors
 from skbn.scores.score import Family, Score
 from skbn.scores.structure_score import structure_score
+from skbn.search.climbing import SearchResult
 from skbn.search.searches import (
     ExactSearch,
     FirstAscentSearch,
@@ -99,6 +100,7 @@ __all__ = [
     "NetworkDisplay",
     "OrderSearch",
     "Score",
+    "SearchResult",
     "TabuSearch",
     "analytic_ess",
     "bootstrap_edges",

@@ -18,7 +18,6 @@ from numpydoc.validate import validate  # noqa: E402
 NOT_ASKED = {"SA01", "ES01"}
 # What users receive or write beside what has a name in skbn: results, and searches of their own.
 RECEIVED = (
-    "skbn.search.climbing.SearchResult",
     "skbn.search.climbing.Step",
     "skbn.theory.contingency.Margin",
     "skbn.parameters.cpt.CPT",

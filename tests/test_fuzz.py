@@ -71,7 +71,7 @@ DRAWN = {
 MADE = {
     "AnalyticESS", "BootstrapEdges", "Contingency", "ESSCurveDisplay", "ESSPath", "ESSPathDisplay",
     "EdgePosteriorDisplay", "EdgePosteriors", "Family", "FirstAscentSearch", "GraphComparison",
-    "GreedySearch", "OrderSearch", "Score",
+    "GreedySearch", "OrderSearch", "Score", "SearchResult",
 }
 
 

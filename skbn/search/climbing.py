@@ -69,7 +69,7 @@ class SearchResult:
     --------
     What a search of your own returns, at least:
 
-    >>> from skbn.search.climbing import SearchResult
+    >>> from skbn import SearchResult
     >>> SearchResult(parents=[(), (0,)], score=-7.8, start_score=-9.3).n_iter
     0
     """

@@ -34,8 +34,7 @@ class Search(Protocol):
     --------
     A search that is content with where it starts:
 
-    >>> from skbn import BayesNetStructureEstimator
-    >>> from skbn.search.climbing import SearchResult
+    >>> from skbn import BayesNetStructureEstimator, SearchResult
     >>> class NoSearch:
     ...     def search(self, scores, start, constraints, rng, max_iter=None):
     ...         score = scores.total(start.all_parents())
