@@ -112,8 +112,10 @@ class Known:
             else:
                 self.told[name] = [1] * len(self.codes)
         elif way == "state" and self.form == "dict":
-            flaws.append("!evidence")
             self.told[label] = pick(rng, NO_STATE)
+            # A list alone is a table of one column.
+            alone = isinstance(self.told[label], list) and len(self.told) == 1
+            flaws.append("?evidence" if alone else "!evidence")
         elif way == "state":
             if len(self.told):
                 flaws.append("!evidence")
