@@ -1,5 +1,6 @@
 """Graphs drawn from the posterior come as often as they should."""
 
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -7,6 +8,10 @@ import pandas as pd
 import pytest
 
 from skbn import edge_posteriors, structure_score
+from skbn.posteriors.family_weights import take_out
+from skbn.posteriors.graph_sampler import sample_dags
+from skbn.posteriors.graph_sums import GraphSums
+from skbn.subsets.workers import Workers
 
 
 def deviations(posterior, n_samples, random_state=0):
@@ -101,3 +106,25 @@ def test_the_same_seed_draws_the_same_graphs():
 
 def test_one_column():
     assert edge_posteriors([[0], [1]]).sample(3) == [[], [], []]
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_graph_that_outweighs_all_others(seed):
+    n = 5
+    logs = np.random.default_rng(seed).integers(-2000, 2001, size=(n, 2 ** (n - 1))).astype(float)
+    found = {}
+    for order in itertools.permutations(range(n)):
+        before, total, graph = 0, 0.0, [0] * n
+        for child in order:
+            sets = [s for s in range(2**n) if s & before == s]
+            graph[child] = max(sets, key=lambda s, child=child: logs[child, take_out(s, child)])
+            total += logs[child, take_out(graph[child], child)]
+            before |= 1 << child
+        found[tuple(graph)] = total
+    best, second = sorted(found, key=found.get)[-1:-3:-1]
+    assert found[best] > found[second] + 40
+    with Workers(1, None) as workers:
+        sums = GraphSums(logs, workers)
+        sums.sum_dags()
+    drawn = sample_dags(sums, 20, np.random.RandomState(0))
+    assert (drawn == best).all()

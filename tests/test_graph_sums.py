@@ -88,6 +88,25 @@ def test_exact_fractions_agree(spread, block_bits, workers, monkeypatch):
             assert parents[child, place] == pytest.approx(float(expected), rel=1e-11, abs=1e-15)
 
 
+@pytest.mark.parametrize("block_bits", [12, 2])
+def test_required_parents_agree_with_fractions(block_bits, workers, monkeypatch):
+    monkeypatch.setattr("skbn.posteriors.graph_sums._BLOCK_BITS", block_bits)
+    n, required = 6, {5: 0, 3: 1, 0: 1}
+    powers = np.random.default_rng(1).integers(-3, 4, size=(n, 2 ** (n - 1)))
+    places = np.arange(2 ** (n - 1))
+    allowed = np.ones(powers.shape, dtype=bool)
+    for child, parent in required.items():
+        allowed[child] = take_out(1 << parent, child) & places != 0
+    weights = [[Fraction(2) ** int(p) * int(ok) for p, ok in zip(row, oks, strict=True)]
+               for row, oks in zip(powers, allowed, strict=True)]
+    sums = GraphSums(np.where(allowed, powers * math.log(2), -np.inf), workers)
+    log_sum, nondescendants = sums.sum_dags(with_nondescendants=True)
+    assert log_sum == pytest.approx(log_of(exact_sum(weights)), rel=1e-14)
+    parents = sums.parent_sets(nondescendants)
+    assert (parents[~allowed] == 0).all()
+    np.testing.assert_allclose(parents.sum(axis=1), 1, rtol=1e-13)
+
+
 @pytest.mark.parametrize("n", [1, 2, 5, 10, 13, 14])
 def test_the_number_of_graphs(n, workers):
     sums = GraphSums(np.zeros((n, 2 ** (n - 1))), workers)

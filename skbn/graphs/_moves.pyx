@@ -124,6 +124,12 @@ cdef struct Found:
     int64_t room
 
 
+cdef void release(Graph* graph, Found* found) noexcept nogil:
+    free(graph.n_parents)
+    free(graph.edges)
+    free(found.tied)
+
+
 cdef bint keep(Found* found, int64_t edge) noexcept nogil:
     """Append to the moves that tie; False when memory ran out."""
     cdef int64_t* more
@@ -240,9 +246,7 @@ def best_moves(
                 moves.append((<int32_t>DELETE if adjacency[a, b] else <int32_t>ADD, a, b))
         return found.best, moves
     finally:
-        free(graph.n_parents)
-        free(graph.edges)
-        free(found.tied)
+        release(&graph, &found)
 
 
 cdef void collect_ancestors(

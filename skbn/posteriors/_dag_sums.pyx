@@ -305,7 +305,7 @@ def sum_dags_above(
     cdef int64_t[MOST] chosen, place, powers
     cdef int64_t[MOST] union_
     cdef Pair[MOST] product, subtotal, share
-    cdef Pair term, total, inside
+    cdef Pair term, inside
     cdef bint with_last = last.shape[0] > 0
     cdef double factor
     with nogil:
@@ -360,11 +360,9 @@ def sum_dags_above(
                 place[depth] = k
                 union_[depth] = reached
                 powers[depth] = power
-            total = subtotal[0]
-            if total.hi < 0.0:
-                total.hi = total.lo = 0.0
-            high[members] = total.hi
-            low[members] = total.lo
+            # Below zero by rounding alone.
+            high[members] = subtotal[0].hi if subtotal[0].hi > 0.0 else 0.0
+            low[members] = subtotal[0].lo if subtotal[0].hi > 0.0 else 0.0
             if with_last:
                 inside.hi = below_high[members]
                 inside.lo = below_low[members]
@@ -413,9 +411,8 @@ def sum_dags_below(
             joining = target ^ source
             for i in range((<int64_t>1) << n_low):
                 members = source << n_low | i
+                # What is too small to matter got nothing.
                 if high[members] == 0.0:
-                    continue
-                if below[members] + above[members] < floor_power:
                     continue
                 # All variables by which the blocks differ join.
                 start.hi = -high[members]
