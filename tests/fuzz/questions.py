@@ -169,7 +169,9 @@ class QuestionCall:
             self.possible = np.array([known.is_possible(row) for row in codes], dtype=bool)
             # A table of evidence may still hold the columns asked for, which are not read.
             if self.name != "log_prob" and not self.possible.all():
-                self.flaws.append("!impossible" if self.name != "posterior" else "?impossible")
+                # What was spoiled and still is evidence has other states.
+                certain = self.name != "posterior" and "?evidence" not in self.flaws
+                self.flaws.append("!impossible" if certain else "?impossible")
         self.given = {}
         if self.name == "posterior":
             self._draw_columns(rng)
