@@ -426,3 +426,21 @@ def test_scores_beyond_all_bounds_are_refused():
 def test_a_condition_that_is_no_function_is_refused():
     with pytest.raises(TypeError, match="holds must be a function of a variable and parents"):
         edge_posteriors([[0, 1], [1, 0]]).probability(3)
+
+
+@pytest.mark.parametrize("prior", ["graphs", "orders"])
+def test_conditions_keep_their_digits_where_scores_are_billions_of_nats(prior):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, (4, 4))
+    posterior = edge_posteriors(
+        X, prior=prior, score_type="bic", sample_weight=np.full(4, 2.0**31))
+    assert posterior.log_sum < -1e10
+    assert posterior.probability(lambda variable, parents: True) == pytest.approx(1, rel=1e-12)
+    for child in range(4):
+        # Each is found by other sums over all graphs.
+        for parent in set(range(4)) - {child}:
+            found = posterior.probability(
+                lambda v, parents, edge=(f"x{parent}", f"x{child}"):
+                    v != edge[1] or edge[0] in parents)
+            assert found == pytest.approx(posterior.edges[parent, child], rel=1e-9, abs=1e-12)
+    assert (posterior.markov_blanket() >= posterior.adjacent - 1e-12).all()

@@ -1,6 +1,5 @@
 """Posterior probabilities of the features of graphs: the result of a sum over all of them."""
 
-import math
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from numbers import Integral
@@ -373,8 +372,10 @@ class EdgePosteriors:
         refuse_sums(n, 8 * keep.size + GraphSums.memory(n), memory_limit(state.max_memory))
         with Workers(max(1, effective_n_jobs(state.n_jobs)), None) as workers:
             sums = GraphSums(np.where(keep, state.sums.logs, -np.inf), workers)
-            total = sums.log_order_sum if self.prior == "orders" else sums.sum_dags()[0]
-        return min(1.0, math.exp(total - self.log_sum))
+            over_orders = self.prior == "orders"
+            if not over_orders:
+                sums.sum_dags()
+            return sums.share_of(state.sums, over_orders)
 
     def _place(self, x: Hashable) -> int:
         return position(x, {label: i for i, label in enumerate(self.labels)}, "x")
