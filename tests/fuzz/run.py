@@ -21,9 +21,11 @@ from pathlib import Path
 import numpy as np
 from calls import draw_call, kind_of_call
 from checks import Violation, raised_by_us
+from joblib.externals.loky import get_reusable_executor
 from sklearn.exceptions import FitFailedWarning, NotFittedError
 
 SECONDS_PER_CASE = 120
+SECONDS_TO_END = 60
 ALLOWED = (ValueError, TypeError, MemoryError, NotFittedError)
 
 
@@ -82,9 +84,17 @@ def judge(call, error):
         raise Violation(f"refused for nothing: {told}") from error
 
 
-def work(seed, start, stop, seconds, only, place, results):
-    """Run cases and put what they came to into a queue."""
+def work(*arguments):
+    """As `run_cases`, and send joblib's workers home: they would keep the process for minutes."""
     faulthandler.enable()
+    try:
+        run_cases(*arguments)
+    finally:
+        get_reusable_executor().shutdown(kill_workers=True)
+
+
+def run_cases(seed, start, stop, seconds, only, place, results):
+    """Run cases and put what they came to into a queue."""
     ends = time.monotonic() + seconds
     found = Counter()
     for number in range(start, stop):
@@ -153,7 +163,13 @@ def watch(seed, start, stop, seconds, only):
     place, results = context.Value("q", start), context.SimpleQueue()
     child = context.Process(target=work, args=(seed, start, stop, seconds, only, place, results))
     child.start()
-    child.join()
+    while child.is_alive() and results.empty():
+        child.join(0.2)
+    child.join(SECONDS_TO_END)
+    if child.is_alive():
+        child.kill()
+        told = f"the process did not end within {SECONDS_TO_END} s of its last case"
+        return "violation", place.value, told, Counter()
     if results.empty():
         told = f"the process ended with exit code {child.exitcode}"
         return "violation", place.value, told, Counter()
