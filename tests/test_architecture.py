@@ -87,7 +87,7 @@ def test_folders_import_from_those_above_them():
 @pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/__init__.py")), ids=lambda p: p.parent.name)
 def test_folders_say_what_they_are_about_and_import_nothing(path):
     (docstring,) = ast.parse(path.read_text(encoding="utf-8")).body
-    assert docstring.value.value.endswith(".")
+    assert docstring.value.value.strip().endswith(".")
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=module_of)

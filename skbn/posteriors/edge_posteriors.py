@@ -108,8 +108,8 @@ def edge_posteriors(
     -----
     Time triples with every column: below a second for 15 columns, about a minute for 20 that are
     hardly dependent, less where they depend on each other. Memory doubles: 0.5 GB for 20. See
-    `skbn.graph_sums` for the method and its accuracy. Constraints on edges, and priors that are
-    functions, take a second sum for the normalisation of the prior.
+    `skbn.posteriors.graph_sums` for the method and its accuracy. Constraints on edges, and priors
+    that are functions, take a second sum for the normalisation of the prior.
 
     References
     ----------
