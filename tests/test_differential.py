@@ -2,6 +2,8 @@
 
 import itertools
 import math
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -144,3 +146,45 @@ def test_posteriors_of_pyagrum(shared, tmp_path, name):
             np.testing.assert_allclose(
                 network.posterior(target, evidence).probabilities,
                 engine.posterior(target).tolist(), atol=2e-5)
+
+
+# Prints what bnlearn makes of one graph: a line per score, NA for those that its version lacks.
+R_SCRIPT = """
+suppressMessages(library(bnlearn))
+given <- commandArgs(trailingOnly = TRUE)
+data <- read.csv(given[1], colClasses = "factor")
+graph <- model2network(given[2])
+for (type in c("loglik", "aic", "bic", "bde", "bds", "bdj", "k2", "fnml", "qnml")) {
+  options <- list(graph, data, type = type)
+  if (type %in% c("bde", "bds")) options$iss <- 5
+  value <- tryCatch(do.call(score, options), error = function(problem) NA)
+  cat(type, format(value, digits = 17), "\\n")
+}
+"""
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_scores_of_bnlearn(make_table, tmp_path, seed):
+    rscript = shutil.which("Rscript")
+    if rscript is None or subprocess.run(
+        [rscript, "-e", "library(bnlearn)"], capture_output=True, check=False
+    ).returncode:
+        pytest.skip("needs R with bnlearn")
+    table = frame_of(make_table, seed)
+    table.to_csv(tmp_path / "table.csv", index=False)
+    (tmp_path / "scores.R").write_text(R_SCRIPT)
+    graph = "[a][b|a][c|a:b][d][e|c:d]"
+    done = subprocess.run(
+        [rscript, str(tmp_path / "scores.R"), str(tmp_path / "table.csv"), graph],
+        capture_output=True, text=True, check=True,
+    )
+    edges = [("a", "b"), ("a", "c"), ("b", "c"), ("c", "e"), ("d", "e")]
+    told = dict(line.split() for line in done.stdout.splitlines())
+    assert told.keys() == {"loglik", "aic", "bic", "bde", "bds", "bdj", "k2", "fnml", "qnml"}
+    assert "NA" not in {told[name] for name in ("loglik", "aic", "bic", "bde", "bds", "k2")}
+    for name, value in told.items():
+        if value == "NA":
+            continue
+        ours = structure_score(
+            table, edges, score_type="bdeu" if name == "bde" else name, ess=5.0)
+        assert ours == pytest.approx(float(value), rel=1e-9), name
