@@ -16,7 +16,7 @@ from skbn.drawing.graph_picture import (
     picture_of,
 )
 from skbn.drawing.layer_rows import NODE_HEIGHT
-from skbn.graphs.given_graph import different_names, fitted_within, labels_of, read_graph
+from skbn.graphs.given_graph import different_names, fitted_within, labels_among, read_graph
 from skbn.graphs.graph_comparison import compare_graphs
 from skbn.posteriors.graph_posterior import EdgePosteriors
 from skbn.selection.bootstrap import BootstrapEdges
@@ -224,10 +224,7 @@ class NetworkDisplay:
         ImportError
             Without matplotlib.
         """
-        if labels is None:
-            known = [*labels_of(graph), *([] if reference is None else labels_of(reference))]
-            labels = dict.fromkeys(known)
-        labels = different_names(labels, "labels")
+        labels = labels_among(labels, graph, *([] if reference is None else [reference]))
         if reference is None:
             edges, kinds = read_graph(graph, labels).edges, None
             edges = [(labels[a], labels[b]) for a, b in edges]

@@ -56,13 +56,20 @@ def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -
 
 def fitted_within(graph: object) -> object:
     """The fitted estimator in a grid search or at the end of a pipeline; else `graph` itself."""
+    return _unwrapped(graph)[0]
+
+
+def _unwrapped(graph: object) -> tuple[object, list]:
+    """What grid searches and pipelines hold at last, and the pipelines on the way to it."""
+    pipelines = []
     while True:
         if hasattr(graph, "best_estimator_"):
             graph = graph.best_estimator_
         elif hasattr(graph, "named_steps"):
+            pipelines.append(graph)
             graph = graph.steps[-1][1]
         else:
-            return graph
+            return graph, pipelines
 
 
 def target_of(graph: object) -> Hashable:
@@ -78,16 +85,11 @@ def steps_within(graph: object) -> list:
 
     Fitted as it is, and empty where the estimator gets the table as it came.
     """
-    found = []
-    while True:
-        if hasattr(graph, "best_estimator_"):
-            graph = graph.best_estimator_
-        elif hasattr(graph, "named_steps"):
-            if any(step is not None and step != "passthrough" for _, step in graph.steps[:-1]):
-                found.append(graph[:-1])
-            graph = graph.steps[-1][1]
-        else:
-            return found
+    return [
+        pipeline[:-1]
+        for pipeline in _unwrapped(graph)[1]
+        if any(step is not None and step != "passthrough" for _, step in pipeline.steps[:-1])
+    ]
 
 
 def table_within(graph: object, X: object, advice: str) -> object:
@@ -160,16 +162,14 @@ def labels_of(graph: object) -> list[Hashable]:
     return list(found)
 
 
-def labels_among(
-    labels: Iterable[Hashable] | None, first: object, second: object
-) -> list[Hashable]:
-    """The names of the variables that two graphs are compared over.
+def labels_among(labels: Iterable[Hashable] | None, *graphs: object) -> list[Hashable]:
+    """The names of the variables that graphs are compared or drawn over.
 
     Parameters
     ----------
     labels : sequence or None
         As the caller was given them; None takes the names that the graphs know.
-    first, second : graph
+    *graphs : graph
 
     Raises
     ------
@@ -177,7 +177,7 @@ def labels_among(
         For what is no list of different names.
     """
     if labels is None:
-        return list(dict.fromkeys([*labels_of(first), *labels_of(second)]))
+        return list(dict.fromkeys(label for graph in graphs for label in labels_of(graph)))
     return different_names(labels, "labels")
 
 

@@ -51,8 +51,6 @@ class Families:
     def barren(self, missing: np.ndarray, kept: Collection[int] = ()) -> np.ndarray:
         """Where a variable sums to 1: it and all its descendants are missing, and none is kept.
 
-        Those of a single state always do.
-
         Parameters
         ----------
         missing : ndarray of shape (n_variables, n_rows), bool
@@ -67,7 +65,6 @@ class Families:
         for variable in reversed(self.order):
             for family in self.of[variable]:
                 barren[variable] &= barren[family]
-        barren[self.constant] = True
         return barren
 
     def components(

@@ -84,11 +84,9 @@ def group_rows(
     WideTableError
         If a table would have more than `limit` entries.
     """
-    if prune:
-        barren = families.barren(missing, kept)
-    else:
-        barren = np.zeros_like(missing)
-        barren[families.constant] = True
+    barren = families.barren(missing, kept) if prune else np.zeros_like(missing)
+    # A single state tells nothing, known or not.
+    barren[families.constant] = True
     live = missing & ~barren
     covered = np.zeros_like(missing)
     for family, members in enumerate(families.members):
