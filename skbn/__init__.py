@@ -24,6 +24,7 @@ from skbn.ess.analytic_ess import AnalyticESS, analytic_ess
 from skbn.estimators.classifier import BayesNetClassifier
 from skbn.estimators.estimator import BayesNetStructureEstimator
 from skbn.graphs.equivalence import structural_hamming_distance
+from skbn.messages import DataWarning
 from skbn.posteriors.edge_posteriors import edge_posteriors
 from skbn.scores.score import Family, Score
 from skbn.scores.structure_score import structure_score
@@ -86,6 +87,7 @@ __all__ = [
     "BayesNetStructureEstimator",
     "BootstrapEdges",
     "Contingency",
+    "DataWarning",
     "ESSCurveDisplay",
     "ESSPath",
     "ESSPathDisplay",
