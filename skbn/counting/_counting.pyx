@@ -398,7 +398,7 @@ def sum_families(
         The shape of each candidate, for the tails.
     tails : (n_shapes, 2, 7), optional
         What f and g are from `known` upward: shift, half, constant, linear, series, bound and
-        scale of `skbn.scores.tails`, or NaN where there is no such formula.
+        scale of `skbn.scores.gamma`, or NaN where there is no such formula.
 
     Returns
     -------

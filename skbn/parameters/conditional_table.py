@@ -9,7 +9,6 @@ import numpy as np
 from skbn.counting.counts import count_configurations
 from skbn.counting.data import CategoricalData
 from skbn.parameters.configurations import EveryConfiguration, ObservedConfigurations
-from skbn.scores.special import log_of
 
 # A row is kept for every configuration, seen or not, where that takes at most so many entries or
 # so many times the observed ones: reading it is then one multiplication per parent.
@@ -330,7 +329,7 @@ def smoothed_log_probabilities(
         exact &= counts > 0
     seen = counts > 0
     log_numerators = np.log(numerators, where=seen, out=np.empty_like(counts))
-    log_numerators[~seen] = math.log(ess) - log_of(n_cells)
+    log_numerators[~seen] = math.log(ess) - math.log(n_cells)
     apart = log_numerators - np.log(totals)
     return np.log(ratios, where=exact, out=apart)
 

@@ -8,8 +8,9 @@ import numpy as np
 
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import EdgePenalty, LogPrior
-from skbn.posteriors.family_weights import log_priors, rules_of
+from skbn.posteriors.family_weights import log_priors
 from skbn.posteriors.graph_sums import GraphSums
+from skbn.subsets.all_families import rules_of
 from skbn.subsets.workers import Workers
 
 

@@ -1,9 +1,11 @@
-"""Scores by the names that users give them."""
+"""Scores by the names that users give them, and scores of their own."""
+
+import numpy as np
 
 from skbn.scores.bayesian import BDJ, K2, BDeu, BDs
 from skbn.scores.likelihood import AIC, BIC, MDL, LogLikelihood
 from skbn.scores.nml import FNML, QNML
-from skbn.scores.score import Score
+from skbn.scores.score import Family, Score
 
 SCORES: dict[str, Score] = {
     "bdeu": BDeu(),
@@ -19,8 +21,29 @@ SCORES: dict[str, Score] = {
 }
 
 
+class OwnScore(Score):
+    """A user's score of a class that is not derived from `Score`, with what it leaves out."""
+
+    def __init__(self, score) -> None:
+        self._own = score
+        for name in ("tabulated", "needs_whole_counts", "uses_ess"):
+            setattr(self, name, getattr(score, name, getattr(Score, name)))
+
+    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return self._own.cell_terms(counts, family)
+
+    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return self._own.parent_terms(counts, family)
+
+    def constant(self, family: Family) -> float:
+        return self._own.constant(family)
+
+    def __repr__(self) -> str:
+        return repr(self._own)
+
+
 def as_score(score_type: "str | Score") -> Score:
-    """The score object that `score_type` names, or `score_type` itself if it is one.
+    """The score that a name stands for, or that a user brings.
 
     Raises
     ------
@@ -37,9 +60,7 @@ def as_score(score_type: "str | Score") -> Score:
             )
         return SCORES[score_type]
     missing = [
-        name
-        for name in ("cell_terms", "parent_terms", "constant")
-        if not callable(getattr(score_type, name, None))
+        name for name in Score.METHODS if not callable(getattr(score_type, name, None))
     ]
     if missing or isinstance(score_type, type):
         what = "a class, not an object" if isinstance(score_type, type) else repr(score_type)
@@ -48,4 +69,4 @@ def as_score(score_type: "str | Score") -> Score:
             f"parent_terms and constant, got {what}"
             + (f" without {', '.join(missing)}." if missing else "; call it.")
         )
-    return score_type
+    return score_type if Score in type(score_type).__mro__ else OwnScore(score_type)

@@ -11,8 +11,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaincc, gammaln
 
-from skbn.scores.special import log_of
-
 # States from which `log_regret` integrates, and from which `log_regret_of_any` approximates.
 _INTEGRAL_FROM = 256
 APPROXIMATE_FROM = 10**8
@@ -172,7 +170,7 @@ def approximate_log_regret(n: float, n_states: int) -> float:
     n [ln a + (a + 2) ln c - 1/c] - 1/2 ln(c + 2/a). Written with x = c - 1, for which
     x (1 + x) = 1/a, so that nothing cancels where a is far above or far below 1.
     """
-    log_a = log_of(n_states) - math.log(n)
+    log_a = math.log(n_states) - math.log(n)
     inverse_a = math.exp(-log_a)
     x = 2.0 * inverse_a / (1.0 + math.sqrt(1.0 + 4.0 * inverse_a))
     # ln a + 2 ln c is `leading`; a ln c - 1/c is (slope - 1) / (1 + x).

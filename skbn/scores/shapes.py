@@ -7,8 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn.counting._counting import add_terms, locate_terms
-from skbn.scores.score import Family, Score, terms_of
-from skbn.scores.term_tables import TermTables, key_of
+from skbn.scores.score import Family, Score, key_of, terms_of
+from skbn.scores.term_tables import TermTables
 
 # Scores that are made of parts below it are finite, and none is as low as a forbidden one.
 _SURELY_FINITE = 1e299

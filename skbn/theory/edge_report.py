@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils import check_scalar
 
 from skbn.graphs.given_graph import fitted_within, read_graph, table_within, target_of
-from skbn.scores.special import float_of
+from skbn.scores.gamma import float_of
 from skbn.tables.encoding import open_table
 from skbn.tables.reading import label_of_target, open_target, read_table
 from skbn.tables.values import has_missing_level
