@@ -32,11 +32,7 @@ class JointCounts:
 def count_joint_states(data: CategoricalData, variables: Sequence[int]) -> JointCounts:
     """Count every observed joint state of `variables`; memory grows with the rows alone.
 
-    Parameters
-    ----------
-    data : CategoricalData
-    variables : sequence of int
-        Any set, the empty one included (one state, counted n_samples times).
+    Of any set, the empty one included: it has one state.
     """
     variables = np.asarray(variables, dtype=np.int32)
     cardinalities = data.cardinalities[variables].tolist()
@@ -60,11 +56,8 @@ def count_configurations(
 ) -> tuple[np.ndarray, np.ndarray]:
     """The observed configurations of `parents`, and the counts of the child's states in each.
 
-    Returns
-    -------
-    configurations : ndarray of shape (n_observed, n_parents), unsigned integers
-        In lexicographic order.
-    counts : ndarray of shape (n_observed, cardinality of `child`), float64
+    Configurations, of shape (n_observed, n_parents), are in lexicographic order; counts have the
+    shape (n_observed, cardinality of `child`).
     """
     variables = np.array([*parents, child], dtype=np.int32)
     *cardinalities, r = data.cardinalities[variables].tolist()

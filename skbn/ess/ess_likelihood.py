@@ -36,14 +36,7 @@ class Optimum(NamedTuple):
 
 
 class EssLikelihood:
-    """ln p(D | ess, G) for one graph G: the BDeu score (Eq. 2), and its slope.
-
-    Parameters
-    ----------
-    data : CategoricalData
-    parents : sequence of sequences of int
-        The parents of every variable.
-    """
+    """ln p(D | ess, G) for one graph G: the BDeu score (Eq. 2), and its slope."""
 
     def __init__(self, data: CategoricalData, parents: Sequence[Sequence[int]]) -> None:
         cardinalities = data.cardinalities.tolist()

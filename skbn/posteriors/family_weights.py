@@ -19,11 +19,8 @@ _LARGEST = 1e14
 def log_weights(subsets: SubsetScores, families: AllFamilies, possible: np.ndarray) -> np.ndarray:
     """ln of the weight exp(local score + log prior) of every family.
 
-    Returns
-    -------
-    ndarray of shape (n_variables, 2 ** (n_variables - 1))
-        ``[j, P]`` is that of parents P of bit j, with bit j taken out of P; minus infinity for
-        families that the constraints or the prior forbid.
+    Of shape (n_variables, 2 ** (n_variables - 1)): ``[j, P]`` is that of parents P of bit j, with
+    bit j taken out of P; minus infinity for families that the constraints or the prior forbid.
     """
     n = families.n
     logs = np.empty((n, 2 ** (n - 1)))

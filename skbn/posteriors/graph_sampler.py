@@ -19,16 +19,7 @@ _MOST_ATTEMPTS = 10
 def sample_dags(sums: GraphSums, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
     """Graphs drawn independently from their posterior, after `GraphSums.sum_dags`.
 
-    Parameters
-    ----------
-    sums : GraphSums
-    n_samples : int
-    rng : numpy.random.RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_variables), int64
-        Parents of each bit, as sets.
+    As sets of parents, of shape (n_samples, n_variables), by bits.
 
     Notes
     -----

@@ -70,11 +70,8 @@ class Scaled:
 class GraphSums:
     """Weights of all graphs, and of all orders, given the weights of the families.
 
-    Parameters
-    ----------
-    logs : ndarray of shape (n_variables, 2 ** (n_variables - 1))
-        ln w_j(P) of the parents P of bit j, the child's own bit taken out of P; -inf allowed.
-    workers : Workers
+    ``logs[j, P]`` is ln w_j(P) of the parents P of bit j, the child's own bit taken out of P; -inf
+    is allowed.
 
     Attributes
     ----------
@@ -154,13 +151,8 @@ class GraphSums:
     def sum_dags(self, with_nondescendants: bool = False) -> tuple[float, np.ndarray | None]:
         """ln of the sum over all graphs, and the probabilities of the sets of non-descendants.
 
-        Returns
-        -------
-        log_sum : float
-            -inf if no graph has a weight above 0.
-        nondescendants : ndarray of shape (n_variables, 2 ** (n_variables - 1)) or None
-            ``[j, U]``: the probability that U is all that does not descend from j, the bit of j
-            taken out of U.
+        ``[j, U]`` of these: the probability that U is all that does not descend from j, the bit of
+        j taken out of U. The logarithm is -inf if no graph has a weight above 0.
         """
         n = self.n
         self.high, self.low = np.zeros((2, 2**n))
@@ -208,10 +200,7 @@ class GraphSums:
     def predecessors(self) -> np.ndarray:
         """Probabilities of the sets of variables before each variable in the order.
 
-        Returns
-        -------
-        ndarray of shape (n_variables, 2 ** (n_variables - 1))
-            ``[j, U]``: the probability that the variables U, and no others, precede j.
+        ``[j, U]``: the probability that the variables U, and no others, precede j.
         """
         result = np.zeros(self.logs.shape)
         places = np.arange(result.shape[1], dtype=np.int64)
@@ -288,15 +277,7 @@ class GraphSums:
 def sum_over_members(values: np.ndarray, child: int) -> np.ndarray:
     """For each variable the sum of a child's values over the sets that hold it.
 
-    Parameters
-    ----------
-    values : ndarray of shape (2 ** (n - 1),)
-        The child's bit is taken out of the sets.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        0 for the child itself.
+    The child's bit is taken out of the sets; 0 for the child itself.
     """
     n = len(values).bit_length()
     sums = np.zeros(n)

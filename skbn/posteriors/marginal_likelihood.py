@@ -31,18 +31,8 @@ def posterior_of(
 ) -> EdgePosteriors:
     """Posteriors of the edges of a table that is read and scored.
 
-    Parameters
-    ----------
-    scores : LocalScores
-        With the graph prior.
-    labels : sequence
-        Names of the variables.
-    constraints : Constraints
-    families : AllFamilies, optional
-        Those of the table and the constraints `without_constants`, if others ask for them too;
-        what is counted is then kept for them.
-    prior, max_memory, n_jobs
-        As in `skbn.edge_posteriors`.
+    `families`, if others ask for them too, are those of the constraints `without_constants`; what
+    is counted is then kept for them. The rest is as in `skbn.edge_posteriors`.
     """
     n = scores.data.n_variables
     n_threads = max(1, effective_n_jobs(n_jobs))
@@ -99,20 +89,9 @@ def log_marginal_likelihoods(
 ) -> np.ndarray:
     """ln p(data) summed over all graphs, for each equivalent sample size.
 
+    The scores differ in nothing but their ess; the rest is as in `posterior_of`.
+
     The table is counted once, and the prior normalised once.
-
-    Parameters
-    ----------
-    scores : sequence of LocalScores
-        Of one table, with one score and one graph prior; only the equivalent sample sizes differ.
-    constraints : Constraints
-    families, max_memory, n_jobs
-        As in `posterior_of`.
-
-    Returns
-    -------
-    ndarray of shape (n_scores,)
-        As `EdgePosteriors.log_marginal_likelihood`.
     """
     n_threads = max(1, effective_n_jobs(n_jobs))
     constraints = without_constants(constraints, scores[0].data)

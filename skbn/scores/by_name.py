@@ -43,15 +43,7 @@ class OwnScore(Score):
 
 
 def as_score(score_type: "str | Score") -> Score:
-    """The score that a name stands for, or that a user brings.
-
-    Raises
-    ------
-    ValueError
-        For a name that is not a score's.
-    TypeError
-        For an object that lacks one of the methods of `Score`.
-    """
+    """The score that a name stands for, or that a user brings."""
     if isinstance(score_type, str):
         if score_type not in SCORES:
             raise ValueError(

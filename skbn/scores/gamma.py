@@ -28,16 +28,7 @@ def log_rising_factorials(
 ) -> np.ndarray:
     """`log_rising_factorial` of whole counts above 0 that have different alphas.
 
-    Parameters
-    ----------
-    counts : ndarray of shape (n_counts,)
-    which : ndarray of shape (n_counts,), int
-        Which alpha each count has.
-    log_alphas : ndarray of shape (n_alphas,)
-
-    Returns
-    -------
-    ndarray of shape (n_counts,)
+    The i-th has ``log_alphas[which[i]]``.
     """
     is_small = log_alphas < math.log(_STIRLING_FROM)
     alphas = np.exp(np.where(is_small, log_alphas, 0.0))
@@ -56,17 +47,8 @@ def log_rising_factorials(
 def log_rising_factorial(counts: np.ndarray, log_alpha: float) -> np.ndarray:
     """ln G(n + alpha) - ln G(alpha) for every count n >= 0, G the gamma function.
 
-    Parameters
-    ----------
-    counts : ndarray of float or int
-        Counts n; whole or fractional.
-    log_alpha : float
-        Natural logarithm of alpha, so that alpha may be smaller than every positive float.
-
-    Returns
-    -------
-    ndarray of float
-        In nats; 0 where the count is 0.
+    In nats, for whole and fractional counts. alpha comes as its logarithm, so that it may be
+    smaller than every positive float.
 
     Notes
     -----
@@ -175,20 +157,11 @@ def log_rising_excess(
 ) -> np.ndarray:
     """ln G(n + alpha) - ln G(alpha) - n ln(alpha) for counts n >= 0, G the gamma function.
 
+    In nats, to a few units in the last digit also where it is tiny; alpha may have underflown to 0,
+    and broadcasts against the counts, whole or fractional.
+
     For whole n it is the sum of ln(1 + k / alpha) over k = 1 .. n - 1; it is 0 at n = 0 and n = 1,
     negative between them, and n (n - 1) / (2 alpha) to first order in 1 / alpha.
-
-    Parameters
-    ----------
-    counts : ndarray of float
-        Counts n, whole or fractional.
-    alpha, log_alpha : ndarrays of float, broadcastable against `counts`
-        alpha and its natural logarithm; alpha may have underflown to 0.
-
-    Returns
-    -------
-    ndarray of float
-        In nats, to a few units in the last digit, also where it is tiny.
 
     Notes
     -----

@@ -19,6 +19,9 @@ _ROUNDING = 2.0**-48
 class KnownTerms:
     """f or g for the counts 1 .. n_known - 1 and for N, and the bounds of f(n) / n.
 
+    f and g are `cell_terms` and `parent_terms`. A `short` table goes no further than the known
+    counts.
+
     Attributes
     ----------
     values : ndarray of shape (n_known,)
@@ -29,15 +32,6 @@ class KnownTerms:
         How far f(n) / n goes from a, with some room.
     tail : Tail or None
         What f is beyond the known counts, if there is a formula.
-
-    Parameters
-    ----------
-    function : callable
-        f or g: `cell_terms` or `parent_terms` of a score.
-    family : Family
-    tail : Tail, optional
-    short : bool
-        Whether no table goes beyond the known counts.
     """
 
     def __init__(
@@ -93,13 +87,6 @@ class TermTables:
     those of parents do, so that a and b shift a score by (a - b) N whatever the counts. a is the
     f(n) / n nearest to 0: for a large ESS f(n) is n ln(ess / (r q)) and hardly more, and what is
     left is small.
-
-    Parameters
-    ----------
-    score : Score
-    family : Family
-    known : pair of KnownTerms, optional
-        Those of f and g, if they have been evaluated before.
 
     Attributes
     ----------

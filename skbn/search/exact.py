@@ -63,39 +63,16 @@ def exact_searches(
 ) -> list[ExactNetwork]:
     """The best network over all DAGs, by dynamic programming over the subsets of the variables.
 
+    Scores differ in nothing but their ess. Refused with a MemoryError, before anything is
+    allocated, if it would take more than `max_memory`; where that is too little for all scores at
+    once, the sets are counted several times.
+
     Time and memory double with every further variable. The method is that of Silander and
     Myllymaki (2006). Where networks tie, one with the fewest edges is returned. Of several such,
     edges lead to the variables of more states, and of as many to the later ones: in that order
     the highest variable that can have no children has none, then the highest of the rest that can
     have none among the rest, and so on; of the parent sets that are left, the one comes that lacks
     the highest variable by which they differ.
-
-    Parameters
-    ----------
-    scores : sequence of LocalScores
-        With the graph prior. Of the table of `families`, and with one score: only the equivalent
-        sample sizes differ.
-    families : AllFamilies
-        Has the constraints.
-    max_memory : float or None
-        Bytes that the search may take; None for the memory that is available. Where it is too
-        little for all of `scores` at once, the sets are counted several times.
-    n_jobs : int or None
-        Threads, as joblib counts them. The result does not depend on it.
-    progress : callable or None
-        Called with the fraction that is done, from the calling thread.
-
-    Returns
-    -------
-    list of ExactNetwork
-
-    Raises
-    ------
-    MemoryError
-        Before anything is allocated, if the search would take more than `max_memory`.
-    ValueError
-        If no network meets the constraints, or families have to be scored one by one and are too
-        many.
     """
     if not scores:
         return []

@@ -65,18 +65,7 @@ class RunProgress:
 
 
 class FitProgress:
-    """The searches of one fit.
-
-    Parameters
-    ----------
-    estimator
-        Calls the callbacks that are set on it.
-    context : CallbackContext
-        Of the fit, to which the searches are subtasks.
-    labels : sequence of hashable
-        Names of the variables.
-    verbose : int
-    """
+    """The searches of one fit."""
 
     def __init__(
         self, estimator: Any, context: CallbackContext, labels: Sequence[Hashable], verbose: int
@@ -87,15 +76,7 @@ class FitProgress:
         self._verbose = int(verbose)
 
     def search(self, ess: float, n_runs: int, has_parts: bool) -> "SearchProgress":
-        """The runs of one search.
-
-        Parameters
-        ----------
-        ess : float
-        n_runs : int
-        has_parts : bool
-            Whether a run tells how much of it is done.
-        """
+        """The runs of one search."""
         context = self._context.subcontext(
             task_name=f"search (ess={ess:.4g})", max_subtasks=n_runs, sequential_subtasks=False
         )

@@ -411,13 +411,7 @@ SEARCHES: dict[str, Search] = {
 
 
 def as_search(search: "str | Search") -> Search:
-    """The search object that a name stands for, or `search` itself if it is one.
-
-    Raises
-    ------
-    TypeError
-        For a class in place of an object.
-    """
+    """The search object that a name stands for, or `search` itself if it is one."""
     if isinstance(search, type):
         raise TypeError(f"search must be a name or an object, got the class {search.__name__}. "
                         f"Call it: {search.__name__}().")

@@ -25,11 +25,6 @@ class AllFamilies:
     or for several: all sets of variables are counted once for all that is asked at a time, and
     what is kept need not be counted for the next to ask.
 
-    Parameters
-    ----------
-    data : CategoricalData
-    constraints : Constraints
-
     Attributes
     ----------
     order : list of int
@@ -71,18 +66,10 @@ class AllFamilies:
     ) -> Iterator[SubsetScores]:
         """The plans one after the other with their numbers, which are the receiver's to change.
 
-        Parameters
-        ----------
-        plans : sequence of SubsetScores
-            Of scores that differ in nothing but their ess.
-        workers : Workers
-        room : float
-            Bytes that may be taken; where they do not suffice for all plans at once, the sets are
-            counted several times.
-        share : float
-            The part of the whole work that each plan makes up, for the progress told.
-        keep : bool
-            Numbers are not to be changed, and stay for who asks next if there is room for all.
+        The plans differ in nothing but their ess. Where `room`, in bytes, does not suffice for all
+        of them at once, the sets are counted several times. With `keep` the numbers are not to be
+        changed, and stay for who asks next if there is room for all. `share` is the part of the
+        whole work that each plan makes up, for the progress told.
         """
         wanted = [plan for plan in plans if self._kept.get(plan.key) is not plan]
         at_once = self._at_once(wanted, workers.n_threads, room)

@@ -33,21 +33,12 @@ class SubsetPrior(NamedTuple):
 class SubsetScores:
     """Numbers of all sets of variables, and from them all local scores.
 
+    Variables with few states should come first; `numbering` is what messages call each of them.
+
     The local score of c given P is ``numbers[plus[c]][P | 1 << c] - numbers[minus[c]][P]``. A
     score that is a difference of one function of sets needs one array of 2^n numbers; one with
     cell terms and parent terms of their own needs one array of parents per distinct cardinality;
     any other, and any prior that is a function of the family, one array per child.
-
-    Parameters
-    ----------
-    scores : LocalScores
-        Variables with few states should come first.
-    counting : SubsetSums
-        Of the same table.
-    rules : ParentRules
-    prior : SubsetPrior
-    numbering : list of int
-        What the caller knows each variable by, for messages.
 
     Attributes
     ----------
@@ -306,14 +297,7 @@ def fill_layers(
 ) -> Iterator[tuple[float, CallGroup]]:
     """Groups of calls that sum the layers of several scores of one table, and shares of the work.
 
-    Parameters
-    ----------
-    plans : sequence of SubsetScores
-        They get their numbers.
-    counting : SubsetSums
-        Prepared if the scores are counted natively.
-    max_size : int
-        Larger sets are left out.
+    The plans get their numbers; those of sets of more than `max_size` members stay 0.
     """
     n = counting.data.n_variables
     layers = [layer for plan in plans for layer in plan.layers]

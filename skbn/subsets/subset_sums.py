@@ -41,10 +41,7 @@ class _SetCounts(NamedTuple):
 class SubsetSums:
     """Sums of functions of the counts, for every set of variables of one table.
 
-    Parameters
-    ----------
-    data : CategoricalData
-        With whole weights. Variables with few states should come first.
+    The weights are whole. Variables with few states should come first.
 
     Notes
     -----
@@ -145,12 +142,8 @@ class SubsetSums:
     ) -> Iterator[tuple[float, CallGroup]]:
         """Groups of calls, one after the other, that fill sums, and their shares of the work.
 
-        Parameters
-        ----------
-        layers : sequence of Layer
-        max_size : int
-            Larger sets are left out; their entries are not defined.
-        sums : ndarray of shape (n_layers, at least 2 ** n_variables), out
+        `sums`, of shape (n_layers, at least 2 ** n_variables), is not defined for sets of more than
+        `max_size` members.
         """
         n = self.data.n_variables
         for start, stop in self.parts(len(layers)):
