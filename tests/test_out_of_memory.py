@@ -250,7 +250,7 @@ def test_an_edge_that_leaves(allocator, monkeypatch):
     ("module", "name", "message", "n_allocations"),
     [
         (subset_sums, "count_sets", "all sets of 5 columns", 13),
-        (subset_sums, "add_terms", "sums of one set", 1),
+        (subset_sums, "sum_layers", "sums of one set", 1),
         (exact, "fill_pieces", "pointers", 1),
     ],
 )

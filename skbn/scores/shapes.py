@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn.counting._counting import add_terms, locate_terms
+from skbn.counting._counting import add_unknown_terms, locate_unknown_terms
 from skbn.scores.score import Family, Score, key_of, terms_of
 from skbn.scores.term_tables import TermTables
 
@@ -80,9 +80,9 @@ class Shapes:
         """
         known = self._by_owner
         numbers, n = np.empty(len(counts), dtype=np.int64), np.empty(len(counts))
-        locate_terms(owners, counts, which, known.numbers, numbers, n)
+        locate_unknown_terms(owners, counts, which, known.numbers, numbers, n)
         large = np.zeros(len(which), dtype=bool)
-        found = add_terms(
+        found = add_unknown_terms(
             owners, counts, known.terms(numbers, n), which, known.slopes, known.scales,
             known.bounds, self.addresses, self.length, totals, large.view(np.uint8),
         )

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn.counting.data import CategoricalData
-from skbn.subsets._set_counts import add_terms, count_sets
+from skbn.subsets._set_counts import count_sets, sum_layers
 from skbn.subsets.layers import Layer, LayerTables
 from skbn.subsets.parent_sets import bits
 from skbn.subsets.signatures import Signatures
@@ -169,7 +169,7 @@ class SubsetSums:
         signatures = self._tail_signatures + np.int32(self._signature_of(prefix))
         tables.know(found, begins, ends, signatures)
         large_terms = tables.fixed(large_counts, signatures[large_sets])
-        add_terms(
+        sum_layers(
             found, begins, ends, large_sets, large_terms, signatures,
             tables.terms, tables.scales, tables.constants, prefix * size, sums,
         )
