@@ -708,7 +708,7 @@ def test_declared_levels_are_kept():
     levels = {"fair": [0, 1, 2, 3, 4], "kind": ["u", "v", "w", "never"]}
     model = BayesNetClassifier(categories=levels, random_state=0)
     found = ESSSearchCV(model, GRID, cv=FOLDS).fit(X, y)
-    assert found.classes_.tolist() == ["u", "v", "w", "never"]
+    assert found.classes_.tolist() == ["never", "u", "v", "w"]
     assert found.best_estimator_.categories_[1].tolist() == [0, 1, 2, 3, 4]
     assert_policies(found, model, X, y)
 

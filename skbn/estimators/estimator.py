@@ -129,7 +129,10 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
     categories_ : list of ndarray
         The levels of every variable.
     classes_ : ndarray
-        The levels of y, if there was one.
+        The levels of y, if there was one, as `numpy.unique` sorts them and a missing one last: the
+        order of the columns of `predict_proba`. `categories_` and `network_` keep the order in
+        which y declares them. Levels that cannot be compared, such as text beside numbers, stay
+        in that order.
     ess_ : float
         The equivalent sample size of the score.
     ess_history_ : list of float
@@ -402,10 +405,6 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
         self.n_evaluations_ = learning.n_evaluations
         self._x_template = TableTemplate.of(table.native)
         self._y_template = None if y is None else ColumnTemplate.of(y)
-        if y is not None:
-            self.classes_ = categories[-1]
-        elif hasattr(self, "classes_"):
-            del self.classes_
         return self
 
     def _fitter(self, X, y, sample_weight, grid) -> Callable[[float | str], Any]:
