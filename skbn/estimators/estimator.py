@@ -26,7 +26,13 @@ from skbn.search.runs import draw_seeds
 from skbn.search.searches import SEARCHES, ExactSearch, as_search
 from skbn.tables.columns import apply_with_gaps
 from skbn.tables.encoding import Table, apply_categories_with_gaps, open_table
-from skbn.tables.reading import Reading, append_variable, open_target, read_table
+from skbn.tables.reading import (
+    Reading,
+    append_variable,
+    label_of_target,
+    open_target,
+    read_table,
+)
 from skbn.tables.templates import ColumnTemplate, TableTemplate
 
 
@@ -254,7 +260,8 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
             Categories: integers, integer-valued floats, bools, strings, or a categorical dtype.
             Missing cells only with ``handle_missing="category"``.
         y : array-like of shape (n_samples,), default=None
-            Joins the network as its last variable, named as the Series is, else "y".
+            Joins the network as its last variable, named as the Series is, or as the column of a
+            data frame of one, else "y".
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts; None counts each once. Rows of weight zero are dropped,
             levels included.
@@ -335,10 +342,10 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
 
     def _read(self, X, y, sample_weight) -> tuple[Table, Any, Reading]:
         """The table and y as they came, and what they were read into."""
-        table = self._open(X, reset=True)
+        table, label = self._open(X, reset=True), label_of_target(y)
         y = self._check_y(y, table)
         reading = read_table(
-            table, y, sample_weight, self.categories, self.handle_missing, self._y_missing()
+            table, y, sample_weight, self.categories, self.handle_missing, self._y_missing(), label
         )
         return table, y, reading
 

@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from skbn.counting.data import CategoricalData
 from skbn.tables.columns import learn_column
-from skbn.tables.encoding import learn_categories, open_table
+from skbn.tables.encoding import learn_categories, open_table, table_labels
 from skbn.tables.factors import open_series, refuse_odd_array
 from skbn.tables.missing import MissingCellsError
 from skbn.tables.values import array_of_levels
@@ -111,11 +111,15 @@ def read_table(
 def open_target(y: Any, n_rows: int) -> Any:
     """y as one column without reading it: a data frame library's, else a one-dimensional array.
 
+    A data frame of one column is that column.
+
     Raises
     ------
     ValueError, TypeError
         For what is no single column of so many rows.
     """
+    if len(table_labels(y) or ()) == 1:
+        [y] = open_table(y).columns
     series = open_series(y)
     if series is not None:
         y = series.to_native()
@@ -132,8 +136,12 @@ def open_target(y: Any, n_rows: int) -> Any:
 
 
 def label_of_target(y: Any) -> Hashable:
-    """The name under which y joins the network: that of a Series, else "y"."""
-    name = getattr(y, "name", None)
+    """The name under which y, as it came, joins the network: its own, else "y".
+
+    That of a Series, or of the column of a data frame that has one.
+    """
+    labels = table_labels(y) or ()
+    name = labels[0] if len(labels) == 1 else getattr(y, "name", None)
     # Polars calls a Series without a name "".
     return "y" if name is None or (isinstance(name, str) and not name) else name
 
