@@ -40,6 +40,11 @@ class Table:
         """The labels, or "x0", "x1", ... for the columns of an array."""
         return [f"x{j}" for j in range(self.shape[1])] if self.labels is None else self.labels
 
+    @property
+    def index(self) -> Any:
+        """What pandas calls the rows; None for the tables of others."""
+        return next((column.index for column in self.columns if hasattr(column, "iloc")), None)
+
 
 def table_labels(X: Any) -> list | None:
     """The column labels of a data frame in order, None for anything without labels.
