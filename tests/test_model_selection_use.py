@@ -11,7 +11,7 @@ import sklearn
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
 from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
@@ -43,6 +43,7 @@ from skbn import (
 from skbn.scores.bayesian import K2, BDeu
 
 FOLDS = KFold(4, shuffle=True, random_state=0)
+FIVE = KFold(5, shuffle=True, random_state=0)
 
 
 def table(n_rows=160, seed=0):
@@ -238,6 +239,17 @@ def test_classes_that_a_fold_lacks():
     assert np.isfinite(found[0]).all()
     assert (found[0] > 0.5).all()  # what was never seen is not likely
     np.testing.assert_array_equal(*found)
+
+
+def test_bins_that_are_empty_in_a_training_part():
+    X, y = load_wine(return_X_y=True)
+    ten = KBinsDiscretizer(10, encode="ordinal", strategy="uniform")
+    model = BayesNetClassifier(random_state=0)
+    with pytest.raises(ValueError, match=r"categories=\{'x4': range\(0, 10\)\}"):
+        cross_val_score(make_pipeline(ten, model), X, y, cv=FIVE, error_score="raise")
+    model.set_params(categories=[range(10)] * 13)
+    scores = cross_val_score(make_pipeline(ten, model), X, y, cv=FIVE, error_score="raise")
+    assert scores.mean() > 0.9
 
 
 # Classes declared in an order of their own: scikit-learn takes the columns sorted.
