@@ -39,6 +39,9 @@ from skbn import (
     ESSSearchCV,
     GreedySearch,
     TabuSearch,
+    bootstrap_edges,
+    compare_estimators,
+    edge_report,
 )
 from skbn.scores.bayesian import K2, BDeu
 
@@ -404,6 +407,28 @@ def test_cross_val_predict_gets_sorted_classes(values, method):
     np.testing.assert_allclose(
         found, np.log(expected) if "log" in method else expected, rtol=1e-9)
     assert (np.unique(plain)[found.argmax(axis=1)] == plain).mean() > 0.8
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_frame_of_one_column_is_y_everywhere(kind):
+    X, y = table()
+    frame = {"pandas": y.to_frame(), "polars": pl.DataFrame({"kind": y.to_numpy()}),
+             "pyarrow": pa.table({"kind": y.to_numpy()})}[kind]
+    model = BayesNetClassifier(random_state=0)
+    fitted = [clone(model).fit(X, target) for target in (y, frame)]
+    assert fitted[1].network_.labels[-1] == "kind"
+    assert fitted[0].score(X, y) == fitted[1].score(X, frame)
+    for judge in (
+        lambda y: edge_report(fitted[0], X, y)["log_bayes_factor"],
+        lambda y: edge_report([("good", "kind")], X, y, ess=1.0)["log_bayes_factor"],
+        lambda y: compare_estimators([model], X, y)["log_loss"],
+        lambda y: bootstrap_edges(model, X, y, n_resamples=3, random_state=0).directed,
+        lambda y: ESSSearchCV(model, [1.0, 9.0], cv=FOLDS, scoring="neg_log_loss").fit(
+            X, y).cv_results_["mean_test_score"],
+        lambda y: cross_val_score(model, X, y, cv=FOLDS, scoring="neg_log_loss"),
+        lambda y: BayesNetAverager(n_graphs=5, random_state=0).fit(X, y).score_samples(X, y),
+    ):
+        np.testing.assert_array_equal(judge(y), judge(frame))
 
 
 # Curves and importances.

@@ -496,7 +496,7 @@ FAULTS = [
     Fault("averages: drawn without the graph prior", "estimators/averaging.py",
           "scores = LocalScores(reading.data, learning.score, self.ess, learning.log_prior)",
           "scores = LocalScores(reading.data, learning.score, self.ess)", "averaging"),
-    Fault("averages: classes of an earlier fit stay", "estimators/averaging.py",
+    Fault("averages: names of an earlier fit stay", "estimators/averaging.py",
           "                delattr(self, name)", "                pass",
           "averaging estimator sklearn_checks undoing"),
     Fault("classifier: weights are dropped", "estimators/classifier.py",
