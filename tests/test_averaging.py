@@ -140,6 +140,8 @@ def test_with_y(table):
     with pytest.raises(ValueError, match="fitted without y"):
         model.fit(X).score(X, y)
     assert not hasattr(model, "classes_")
+    assert model.feature_names_in_.tolist() == list(X)
+    assert not hasattr(model.fit(X.to_numpy()), "feature_names_in_")
 
 
 @pytest.mark.parametrize("ess", [1.0, 20.0])

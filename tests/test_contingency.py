@@ -156,3 +156,16 @@ def test_given_that_is_no_list_and_rows_of_several_lengths_are_refused():
     names = iter(["x2"])
     table = contingency_table([[0, 1, 0], [1, 0, 1]], "x0", "x1", given=names)
     assert table.n_parent_states == 2
+
+
+def test_columns_that_are_not_asked_about_are_not_read():
+    table = pd.DataFrame(
+        {"size": [0.5, 1.5, 2.5], "a": [0, 1, 1], "day": [None] * 3, "b": [1, 0, 0]})
+    counts = contingency_table(table, "b", "a").to_array()[:, :, 0]
+    assert counts.tolist() == [[0, 2], [1, 0]]
+    by_hand = contingency_table(table, "b", "a", categories=["auto", [1, 0], "auto", [0, 1, 2]])
+    assert by_hand.to_array()[:, :, 0].tolist() == [[2, 0], [0, 1], [0, 0]]
+    with pytest.raises(ValueError, match="Column 'size' is real-valued"):
+        contingency_table(table, "a", "size")
+    with pytest.raises(ValueError, match="2 entries for 4 columns"):
+        contingency_table(table, "a", "b", categories=["auto", "auto"])

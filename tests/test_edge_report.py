@@ -13,6 +13,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import Pipeline, make_pipeline
 
 from skbn import (
+    BayesNetAverager,
     BayesNetClassifier,
     BayesNetStructureEstimator,
     ESSSearchCV,
@@ -292,3 +293,46 @@ def test_a_y_of_other_length_is_refused(y):
     for weights in (None, [0.0, 4.0]):
         with pytest.raises(ValueError, match=f"X has 2 rows, but y has {len(y)}"):
             edge_report([("x0", "y")], [[0], [1]], y, ess=1.0, sample_weight=weights)
+
+
+def test_columns_that_the_network_does_not_have_are_not_read(table):
+    fitted = BayesNetStructureEstimator(init=EDGES, max_iter=0, ess=3.0).fit(table)
+    rng = np.random.default_rng(0)
+    wide = table[list("ecadb")].assign(
+        length=rng.normal(size=len(table)), day=pd.date_range("2020", periods=len(table)), gap=None)
+    for graph in (fitted, fitted.network_):
+        for absent in (False, True):
+            expected = edge_report(graph, table, ess=3.0, absent=absent)
+            found = edge_report(graph, wide, ess=3.0, absent=absent)
+            by_edge = [dict(zip(zip(report["parent"], report["child"], strict=True),
+                                report["log_bayes_factor"].tolist(), strict=True))
+                       for report in (expected, found)]
+            assert by_edge[0] == by_edge[1]
+    # A list of levels has an entry for each column of the table, read or not.
+    levels = [*(sorted(table[name].unique()) for name in "ecadb"), "auto", "auto", "auto"]
+    assert edge_report(fitted, wide, categories=levels)["parent"] == (
+        edge_report(fitted, table[list("ecadb")])["parent"])
+    # A list of edges is over all columns of the table.
+    with pytest.raises(ValueError, match="Column 'length' is real-valued"):
+        edge_report(EDGES, wide, ess=1.0)
+    with pytest.raises(ValueError, match="X has none of the columns of the network, 'a', 'b', 'c'"):
+        edge_report(fitted, wide[["length"]])
+
+
+def test_other_columns_beside_a_target(table):
+    X, y = table.drop(columns="c"), table["c"]
+    fitted = BayesNetClassifier(init=EDGES, max_iter=0).fit(X, y)
+    wide = X.assign(length=np.linspace(0, 1, len(X)))
+    for target in (y, y.to_frame()):
+        found = edge_report(fitted, wide, target)
+        assert set(zip(found["parent"], found["child"], strict=True)) == set(EDGES)
+        np.testing.assert_array_equal(
+            found["log_bayes_factor"], edge_report(fitted, X, y)["log_bayes_factor"])
+
+
+def test_an_average_of_graphs_is_none(table):
+    averager = BayesNetAverager(n_graphs=5, random_state=0).fit(table)
+    for options in ({}, {"ess": 1.0}):
+        with pytest.raises(TypeError, match="a BayesNetAverager, which averages over many graphs"):
+            edge_report(averager, table, **options)
+    assert edge_report(averager.estimator_, table)["parent"]

@@ -17,10 +17,11 @@ from sklearn.exceptions import (
     ConvergenceWarning,
     FitFailedWarning,
     NotFittedError,
+    UndefinedMetricWarning,
     UnsetMetadataPassedError,
 )
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import log_loss, make_scorer
+from sklearn.metrics import get_scorer, log_loss, make_scorer
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
@@ -708,9 +709,101 @@ def test_declared_levels_are_kept():
     levels = {"fair": [0, 1, 2, 3, 4], "kind": ["u", "v", "w", "never"]}
     model = BayesNetClassifier(categories=levels, random_state=0)
     found = ESSSearchCV(model, GRID, cv=FOLDS).fit(X, y)
-    assert found.classes_.tolist() == ["u", "v", "w", "never"]
+    assert found.classes_.tolist() == ["never", "u", "v", "w"]
     assert found.best_estimator_.categories_[1].tolist() == [0, 1, 2, 3, 4]
     assert_policies(found, model, X, y)
+
+
+# Classes that a test part lacks.
+
+LABELS = ["a", "b", "c"]
+FEW_OF_C = ["a", "b"] * 9 + ["a", "c"]  # none of the first ten rows is of class c
+
+
+def own_log_loss(model, X, y):
+    proba = model.predict_proba(X)
+    return np.mean([-np.log(row[LABELS.index(c)]) for row, c in zip(proba, y, strict=True)])
+
+
+def test_a_class_without_a_row_in_a_test_part():
+    X = [[0], [1]] * 10
+    search = ESSSearchCV(BayesNetClassifier(random_state=0), [1, 10], cv=KFold(2),
+                         scoring="neg_log_loss", error_score="raise").fit(X, FEW_OF_C)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], [-0.28800, -0.51541], atol=5e-6)
+    assert search.best_params_ == {"ess": 1}
+    by_hand = cross_val_score(
+        BayesNetClassifier(ess=10, categories={"y": LABELS}, random_state=0), X, FEW_OF_C,
+        cv=KFold(2), scoring=lambda *given: -own_log_loss(*given))
+    np.testing.assert_allclose(
+        [search.cv_results_[f"split{k}_test_score"][1] for k in range(2)], by_hand, rtol=1e-12)
+
+
+@pytest.mark.parametrize("in_pipeline", [False, True])
+@pytest.mark.parametrize("scoring", [
+    "neg_log_loss", "neg_brier_score", "d2_log_loss_score", "d2_brier_score", "top_k_accuracy",
+    "roc_auc_ovo", "roc_auc_ovr_weighted",
+    make_scorer(log_loss, response_method="predict_proba", greater_is_better=False),
+], ids=str)
+def test_metrics_are_told_the_classes(scoring, in_pipeline):
+    # scikit-learn's own search wants them said by hand, for the model and for the metric.
+    X = np.array([[0], [1]] * 10)
+    model = BayesNetClassifier(categories={"y": LABELS}, random_state=0)
+    model = make_pipeline("passthrough", model) if in_pipeline else model
+    scorer = get_scorer(scoring)
+    by_hand = make_scorer(
+        scorer._score_func, response_method=scorer._response_method,
+        greater_is_better=scorer._sign > 0, labels=LABELS, **scorer._kwargs)
+    with warnings.catch_warnings():
+        # The best two of three; shares that a class without rows has none of.
+        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        ours, theirs = (
+            search.fit(X, FEW_OF_C) for search in (
+                ESSSearchCV(model, GRID, cv=KFold(2), scoring=scoring, error_score="raise"),
+                GridSearchCV(model, {name_of_ess(model): GRID}, cv=KFold(2), scoring=by_hand,
+                             error_score="raise"),
+            )
+        )
+    assert_same_results(ours, theirs)
+    assert np.isfinite(ours.cv_results_["mean_test_score"]).all()
+    assert by_hand._kwargs["labels"] is LABELS
+    assert "labels" not in scorer._kwargs
+
+
+def test_a_test_part_of_one_class():
+    X, y = [[0], [1], [1], [0]] * 5, np.array([True] * 10 + [False, True] * 5)
+    search = ESSSearchCV(BayesNetClassifier(random_state=0), GRID, cv=KFold(2),
+                         scoring="neg_log_loss", error_score="raise").fit(X, y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_labels_that_are_said_stay():
+    X = [[0], [1]] * 10
+    ours = []
+    for labels in (LABELS, [*LABELS, "d"]):
+        scorer = make_scorer(
+            log_loss, response_method="predict_proba", greater_is_better=False, labels=labels)
+        search = ESSSearchCV(BayesNetClassifier(random_state=0), GRID, cv=KFold(2), scoring=scorer)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # three columns for four labels
+            ours.append(search.fit(X, FEW_OF_C).cv_results_["mean_test_score"])
+    assert np.isfinite(ours[0]).all()
+    assert np.isnan(ours[1]).all()
+    # Of predictions `labels` are another thing: those whose scores are averaged.
+    found = ESSSearchCV(BayesNetClassifier(random_state=0), GRID, cv=KFold(2),
+                        scoring="f1_macro").fit(X, FEW_OF_C)
+    theirs = GridSearchCV(BayesNetClassifier(categories={"y": LABELS}, random_state=0),
+                          {"ess": GRID}, cv=KFold(2), scoring="f1_macro").fit(X, FEW_OF_C)
+    assert_same_results(found, theirs)
+
+
+def test_a_metric_without_labels_needs_every_class():
+    X = [[0], [1]] * 10
+    search = ESSSearchCV(
+        BayesNetClassifier(random_state=0), GRID, cv=KFold(2), scoring="average_precision")
+    with pytest.warns(UserWarning, match="Scoring failed|are non-finite"):
+        search.fit(X, FEW_OF_C)
+    assert np.isnan(search.cv_results_["mean_test_score"]).all()
 
 
 # Fits that fail.

@@ -290,16 +290,20 @@ TARGETS = {
         lambda y: pd.Series(y, index=np.arange(len(y))[::-1], name=7), 7, [0, 1, 2]),
     "nullable Series": (lambda y: pd.Series(y, dtype="Int64"), "y", [0, 1, 2]),
     "categorical Series": (lambda y: pd.Series(LEVELS[y], dtype=CATEGORICAL, name="grade"),
-                           "grade", ["top", "low", "mid", "never"]),
+                           "grade", ["low", "mid", "never", "top"]),
     "pandas Categorical": (lambda y: pd.Categorical(LEVELS[y], dtype=CATEGORICAL),
-                           "y", ["top", "low", "mid", "never"]),
+                           "y", ["low", "mid", "never", "top"]),
     "polars": (lambda y: pl.Series("grade", LEVELS[y].tolist()), "grade", ["low", "mid", "top"]),
     "polars without name": (lambda y: pl.Series(LEVELS[y].tolist()), "y", ["low", "mid", "top"]),
     "polars Enum": (lambda y: pl.Series("grade", LEVELS[y].tolist(),
                                         dtype=pl.Enum(["top", "low", "mid", "never"])),
-                    "grade", ["top", "low", "mid", "never"]),
+                    "grade", ["low", "mid", "never", "top"]),
     "pyarrow": (lambda y: pa.chunked_array([LEVELS[y].tolist()]), "y", ["low", "mid", "top"]),
     "pyarrow array": (lambda y: pa.array(y), "y", [0, 1, 2]),
+    "pandas frame": (lambda y: pd.DataFrame({"grade": LEVELS[y]}, dtype=CATEGORICAL),
+                     "grade", ["low", "mid", "never", "top"]),
+    "polars frame": (lambda y: pl.DataFrame({"grade": y}), "grade", [0, 1, 2]),
+    "pyarrow table": (lambda y: pa.table({"grade": y}), "grade", [0, 1, 2]),
 }
 
 
@@ -325,16 +329,20 @@ def test_targets_of_every_kind(make, label, classes, Estimator):
         assert getattr(column, "name", None) == getattr(target, "name", None)
     elif isinstance(target, np.ndarray):
         assert column.dtype == target.dtype
+    elif hasattr(target, "columns"):
+        assert type(column) is {pd.DataFrame: pd.Series, pl.DataFrame: pl.Series}.get(
+            type(target), pa.ChunkedArray)
     # The same scores however the target came.
     log_prob = estimator.score_samples(X, target)
-    assert log_prob.tolist() == estimator.score_samples(X, list(target.to_pylist() if hasattr(
-        target, "to_pylist") else np.asarray(target).tolist())).tolist()
+    values = target["grade"] if hasattr(target, "columns") else target
+    assert log_prob.tolist() == estimator.score_samples(X, list(values.to_pylist() if hasattr(
+        values, "to_pylist") else np.asarray(values).tolist())).tolist()
 
 
 def test_a_column_vector_is_taken_with_scikit_learns_warning():
     X, y = codes_of_a_table()
     plain = BayesNetStructureEstimator(random_state=0).fit(X, y)
-    for column in (y[:, None], pd.DataFrame({"grade": y}), [[value] for value in y.tolist()]):
+    for column in (y[:, None], [[value] for value in y.tolist()]):
         with pytest.warns(DataConversionWarning, match="column-vector y"):
             estimator = BayesNetStructureEstimator(random_state=0).fit(X, column)
         assert estimator.edges_ == plain.edges_

@@ -5,7 +5,11 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.cluster import KMeans
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
 
+from skbn import BayesNetAverager, BayesNetStructureEstimator, compare_graphs
 from skbn.graphs.given_graph import read_graph
 from skbn.graphs.graph import CycleError
 
@@ -98,3 +102,28 @@ def test_bad_graphs_are_refused_by_name(graph, error, message):
 def test_a_network_fitted_on_other_columns_is_refused():
     with pytest.raises(ValueError, match=r"graph names 'z', which is not a column"):
         read_graph(SimpleNamespace(edges_=[("z", "a")]), LABELS)
+
+
+TABLE = pd.DataFrame({"a": [0, 1, 0, 1] * 5, "b": [0, 1, 1, 1] * 5, "c": [0, 0, 1, 1] * 5})
+
+
+@pytest.mark.parametrize(("make", "message"), [
+    (lambda: BayesNetAverager(n_graphs=3, random_state=0),
+     "a BayesNetAverager, which averages over many graphs. Pass its estimator_"),
+    (lambda: make_pipeline("passthrough", BayesNetAverager(n_graphs=3, random_state=0)),
+     "a BayesNetAverager, which averages over many graphs"),
+    (lambda: GridSearchCV(BayesNetStructureEstimator(), {"ess": [1.0]}, cv=2, refit=False),
+     "a GridSearchCV that kept no estimator"),
+    (lambda: KMeans(2, n_init=1), "a KMeans, which learns no graph"),
+], ids=["averager", "pipeline", "search", "another"])
+def test_fitted_estimators_without_one_graph_are_not_called_unfitted(make, message):
+    fitted = make().fit(TABLE)
+    with pytest.raises(TypeError, match=f"graph is {message}"):
+        read_graph(fitted, LABELS)
+    with pytest.raises(TypeError, match=f"learned is {message}"):
+        compare_graphs(fitted, EDGES)
+    unfitted = make()
+    if hasattr(unfitted, "steps"):
+        unfitted = unfitted[-1]
+    with pytest.raises(TypeError, match=r"that is not fitted\. Fit it first"):
+        read_graph(unfitted, LABELS)

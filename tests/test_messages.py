@@ -189,6 +189,30 @@ def test_unknown_categories():
     )
 
 
+@pytest.mark.parametrize("make", [list, np.array, pd.Series, pd.Categorical, pl.Series],
+                         ids=lambda make: make.__name__)
+@pytest.mark.parametrize("kind", [int, float])
+def test_whole_numbers_with_holes(make, kind):
+    def table(values):
+        column = make(list(map(kind, values)))
+        if make in (list, np.array):
+            return np.column_stack([column, column])
+        return (pl if make is pl.Series else pd).DataFrame({"x0": column, "x1": column})
+
+    known, new = table([2, 3, 5, 5, 9, 9]), table([2, 4, 8, 9])
+    said = message(BayesNetStructureEstimator().fit(known).score, new)
+    assert "in every such column: categories={'x0': range(2, 10)}." in said
+    cured = BayesNetStructureEstimator(categories=[range(2, 10)] * 2).fit(known)
+    assert np.isfinite(cured.score(new))
+    # Of numbers far apart, of text and of evidence nobody says so.
+    assert "range(" not in message(BayesNetStructureEstimator().fit(known).score, table([2, 40]))
+    text = pd.DataFrame({"a": list("0134")})
+    assert "range(" not in message(BayesNetStructureEstimator().fit(text).score, text + "2")
+    evidence = pd.DataFrame({"x0": [4]})
+    network = BayesNetStructureEstimator().fit(known).network_
+    assert "range(" not in message(network.log_prob, evidence)
+
+
 def test_columns_that_identify_rows_are_asked_about():
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"id": [f"p{k}" for k in range(60)], "a": rng.integers(2, size=60)})

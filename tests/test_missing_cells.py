@@ -236,6 +236,23 @@ def test_y_may_have_missing_as_a_class_where_it_is_no_classifier():
     assert drawn.isna().any()
 
 
+@pytest.mark.parametrize("declare", [
+    lambda y: pd.Series(pd.Categorical(y, ["w", "v", "u"])),
+    lambda y: pl.Series(y, dtype=pl.Enum(["w", "v", "u"])),
+    lambda y: y,
+], ids=["pandas", "polars", "categories="])
+def test_a_missing_class_is_the_last_of_the_sorted_ones(declare):
+    y = [None if row < 20 else "uvw"[k] for row, k in enumerate(Y.tolist())]
+    by_hand = {"categories": {"y": ["w", "v", "u"]}} if declare(y) is y else {}
+    estimator = BayesNetStructureEstimator(
+        handle_missing="category", random_state=0, **by_hand).fit(X, declare(y))
+    assert estimator.categories_[-1].tolist() == ["w", "v", "u", None]
+    assert estimator.classes_.tolist() == ["u", "v", "w", None]
+    np.testing.assert_allclose(
+        estimator.predict_proba(X),
+        estimator.network_.posterior("y", X).probabilities[:, [2, 1, 0, 3]], rtol=1e-12)
+
+
 def test_levels_by_hand_may_end_in_a_missing_value():
     levels = {"a": ["z", "y", "x", "w", None], "d": np.array([1.0, 0.0, np.nan])}
     estimator = BayesNetStructureEstimator(categories=levels, handle_missing="category")

@@ -1,38 +1,52 @@
 """In scikit-learn's pipelines, searches, curves, importances and reprs; and on a real table."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import sklearn
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import ColumnTransformer
-from sklearn.datasets import load_iris
+from sklearn.datasets import load_iris, load_wine
+from sklearn.ensemble import StackingClassifier, VotingClassifier
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import permutation_importance
-from sklearn.metrics import log_loss
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import get_scorer, get_scorer_names, log_loss
 from sklearn.model_selection import (
     GridSearchCV,
     KFold,
     StratifiedKFold,
+    cross_val_predict,
     cross_val_score,
     cross_validate,
     learning_curve,
     validation_curve,
 )
+from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import FeatureUnion, make_pipeline
 from sklearn.preprocessing import KBinsDiscretizer, OrdinalEncoder
 from sklearn.utils import estimator_html_repr
 
 from skbn import (
+    BayesNetAverager,
     BayesNetClassifier,
     BayesNetStructureEstimator,
+    ESSSearchCV,
     GreedySearch,
     TabuSearch,
+    bootstrap_edges,
+    compare_estimators,
+    edge_report,
 )
 from skbn.scores.bayesian import K2, BDeu
 
 FOLDS = KFold(4, shuffle=True, random_state=0)
+FIVE = KFold(5, shuffle=True, random_state=0)
 
 
 def table(n_rows=160, seed=0):
@@ -228,6 +242,193 @@ def test_classes_that_a_fold_lacks():
     assert np.isfinite(found[0]).all()
     assert (found[0] > 0.5).all()  # what was never seen is not likely
     np.testing.assert_array_equal(*found)
+
+
+def test_bins_that_are_empty_in_a_training_part():
+    X, y = load_wine(return_X_y=True)
+    ten = KBinsDiscretizer(10, encode="ordinal", strategy="uniform")
+    model = BayesNetClassifier(random_state=0)
+    with pytest.raises(ValueError, match=r"categories=\{'x4': range\(0, 10\)\}"):
+        cross_val_score(make_pipeline(ten, model), X, y, cv=FIVE, error_score="raise")
+    model.set_params(categories=[range(10)] * 13)
+    scores = cross_val_score(make_pipeline(ten, model), X, y, cv=FIVE, error_score="raise")
+    assert scores.mean() > 0.9
+
+
+# Classes declared in an order of their own: scikit-learn takes the columns sorted.
+
+CODES = np.random.default_rng(1).permutation(160) % 3
+VALUES = {
+    "text": np.array(["low", "mid", "high"])[CODES],
+    "numbers": np.array([1, 0, 2])[CODES],
+    "two texts": np.array(["yes", "no", "yes"])[CODES],
+    "two numbers": np.array([1, 0, 1])[CODES],
+    "truth values": np.array([True, False, True])[CODES],
+}
+DECLARE = {
+    "categorical": lambda values, order: pd.Series(pd.Categorical(values, order), name="y"),
+    "ordered": lambda values, order: pd.Series(pd.Categorical(values, order, ordered=True)),
+    "Enum": lambda values, order: pl.Series(values, dtype=pl.Enum(order)),
+    "dictionary": lambda values, order: pa.chunked_array([pa.DictionaryArray.from_arrays(
+        pa.array([order.index(value) for value in values.tolist()]), pa.array(order))]),
+    "categories=": lambda values, order: values,
+}
+DECLARED = [
+    (values, how) for values in VALUES for how in DECLARE
+    if how not in ("Enum", "dictionary") or "text" in values
+]
+METRICS = [
+    name for name in get_scorer_names()
+    if get_scorer(name)._response_method != "predict"
+]
+
+
+def declared(values, how, model=None):
+    """A table, y in descending order, the plain y, and a model that takes both."""
+    plain = VALUES[values]
+    order = np.unique(plain)[::-1].tolist()
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({
+        name: (CODES + (rng.random(160) < noise) * rng.integers(0, 3, 160)) % 3
+        for name, noise in {"good": 0.2, "fair": 0.6}.items()
+    })
+    given = {"categories": {"y": order}} if how == "categories=" else {}
+    model = BayesNetClassifier(random_state=0) if model is None else model
+    return X, DECLARE[how](plain, order), plain, model.set_params(**given)
+
+
+class ByName(ClassifierMixin, BaseEstimator):
+    """A classifier that asks the network for each class by its name."""
+
+    def __init__(self, network, classes):
+        self.network, self.classes_ = network, classes
+
+    def predict_proba(self, X):
+        told = self.network.posterior("y", X)
+        return np.column_stack([told[state] for state in self.classes_.tolist()])
+
+
+@pytest.mark.parametrize("how", DECLARE)
+def test_three_doses_by_hand(how):
+    X = pd.DataFrame({"dose": [0, 1, 2] * 20})
+    order = ["low", "mid", "high"]
+    y = DECLARE[how](np.array(order * 20), order)
+    model = BayesNetClassifier(
+        random_state=0, categories={"y": order} if how == "categories=" else "auto"
+    ).fit(X, y)
+    assert model.classes_.tolist() == ["high", "low", "mid"]
+    assert model.categories_[-1].tolist() == order
+    # Of 60 rows 20 have each dose, and all of these the class of the dose; ess 1 over 9 cells.
+    own = (20 + 1 / 9) / (20 + 1 / 3)
+    for scoring, expected in (
+        ("neg_log_loss", np.log(own)), ("roc_auc_ovr", 1.0), ("roc_auc_ovo", 1.0),
+        ("average_precision", 1.0),
+        ("neg_brier_score", -((1 - own) ** 2 + 2 * ((1 - own) / 2) ** 2)),
+        # Against the shares of the classes, a third each.
+        ("d2_log_loss_score", 1 - np.log(own) / np.log(1 / 3)),
+    ):
+        assert get_scorer(scoring)(model, X, y) == pytest.approx(expected, rel=1e-12), scoring
+
+
+@pytest.mark.parametrize(("values", "how"), DECLARED)
+def test_every_scorer_gets_sorted_classes(values, how):
+    X, y, plain, model = declared(values, how)
+    model.fit(X, y)
+    by_name = ByName(model.network_, np.unique(plain))
+    assert model.classes_.tolist() == np.unique(plain).tolist()
+    np.testing.assert_allclose(model.predict_proba(X), by_name.predict_proba(X), rtol=1e-12)
+    judged = 0
+    for name in METRICS:
+        scorer = get_scorer(name)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the best two of two classes
+            try:
+                expected = scorer(by_name, X, plain)
+            except ValueError:
+                continue  # two texts, of which scikit-learn wants to be told the positive one
+            assert scorer(model, X, y) == pytest.approx(expected, rel=1e-9), name
+        judged += np.isfinite(expected)
+    assert judged >= 7
+
+
+@pytest.mark.parametrize("how", ["categorical", "ordered", "categories="])
+@pytest.mark.parametrize("make", [BayesNetStructureEstimator, BayesNetAverager])
+def test_other_estimators_have_sorted_classes(make, how):
+    X, y, plain, model = declared("text", how, make(random_state=0))
+    model.fit(X, y)
+    assert model.classes_.tolist() == ["high", "low", "mid"]
+    each = np.column_stack([model.score_samples(X, [c] * len(X)) for c in ("high", "low", "mid")])
+    proba = np.exp(each - model.score_samples(X)[:, None])
+    np.testing.assert_allclose(model.predict_proba(X), proba, rtol=1e-9)
+    assert (model.predict(X) == plain).mean() > 0.8
+
+
+ENSEMBLES = {
+    "search": lambda model: GridSearchCV(
+        model, {"ess": [1.0, 30.0]}, cv=FOLDS, scoring="neg_log_loss", error_score="raise"),
+    "search of the ess": lambda model: ESSSearchCV(
+        model, [1.0, 30.0], cv=FOLDS, scoring="neg_log_loss", error_score="raise"),
+    "sigmoid": lambda model: CalibratedClassifierCV(model, cv=FOLDS),
+    "isotonic": lambda model: CalibratedClassifierCV(model, method="isotonic", cv=FOLDS),
+    "frozen": lambda model: CalibratedClassifierCV(FrozenEstimator(model)),
+    "voting": lambda model: VotingClassifier(
+        [("bn", model), ("lr", LogisticRegression())], voting="soft"),
+    "stacking": lambda model: StackingClassifier(
+        [("bn", model), ("lr", LogisticRegression())], cv=FOLDS),
+    "one against the rest": lambda model: OneVsRestClassifier(model),
+    "pipeline": lambda model: make_pipeline("passthrough", model),
+}
+
+
+@pytest.mark.parametrize("ensemble", ENSEMBLES)
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("how", ["categorical", "ordered"])
+def test_ensembles_get_sorted_classes(ensemble, values, how):
+    X, y, plain, model = declared(values, how)
+    of_declared, of_plain = (
+        ENSEMBLES[ensemble](model.fit(X, target) if ensemble == "frozen" else clone(model))
+        .fit(X, target) for target in (y, plain)
+    )
+    assert of_declared.classes_.tolist() == np.unique(plain).tolist()
+    np.testing.assert_allclose(
+        of_declared.predict_proba(X), of_plain.predict_proba(X), rtol=1e-6, atol=1e-9)
+    assert (of_declared.predict(X) == plain).mean() > 0.8
+
+
+@pytest.mark.parametrize("values", VALUES)
+@pytest.mark.parametrize("method", ["predict_proba", "predict_log_proba"])
+def test_cross_val_predict_gets_sorted_classes(values, method):
+    X, y, plain, model = declared(values, "categorical")
+    found = cross_val_predict(model, X, y, cv=FOLDS, method=method)
+    expected = np.empty(found.shape)
+    for train, test in FOLDS.split(X):
+        fitted = clone(model).fit(X.iloc[train], plain[train])
+        expected[test] = ByName(fitted.network_, np.unique(plain)).predict_proba(X.iloc[test])
+    np.testing.assert_allclose(
+        found, np.log(expected) if "log" in method else expected, rtol=1e-9)
+    assert (np.unique(plain)[found.argmax(axis=1)] == plain).mean() > 0.8
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "pyarrow"])
+def test_a_frame_of_one_column_is_y_everywhere(kind):
+    X, y = table()
+    frame = {"pandas": y.to_frame(), "polars": pl.DataFrame({"kind": y.to_numpy()}),
+             "pyarrow": pa.table({"kind": y.to_numpy()})}[kind]
+    model = BayesNetClassifier(random_state=0)
+    fitted = [clone(model).fit(X, target) for target in (y, frame)]
+    assert fitted[1].network_.labels[-1] == "kind"
+    assert fitted[0].score(X, y) == fitted[1].score(X, frame)
+    for judge in (
+        lambda y: edge_report(fitted[0], X, y)["log_bayes_factor"],
+        lambda y: edge_report([("good", "kind")], X, y, ess=1.0)["log_bayes_factor"],
+        lambda y: compare_estimators([model], X, y)["log_loss"],
+        lambda y: bootstrap_edges(model, X, y, n_resamples=3, random_state=0).directed,
+        lambda y: ESSSearchCV(model, [1.0, 9.0], cv=FOLDS, scoring="neg_log_loss").fit(
+            X, y).cv_results_["mean_test_score"],
+        lambda y: cross_val_score(model, X, y, cv=FOLDS, scoring="neg_log_loss"),
+        lambda y: BayesNetAverager(n_graphs=5, random_state=0).fit(X, y).score_samples(X, y),
+    ):
+        np.testing.assert_array_equal(judge(y), judge(frame))
 
 
 # Curves and importances.

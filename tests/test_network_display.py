@@ -4,14 +4,19 @@ import re
 from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn import set_config
 from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 
 from skbn import (
+    BayesNetAverager,
     BayesNetClassifier,
     BayesNetStructureEstimator,
+    EdgePosteriorDisplay,
+    ESSCurveDisplay,
     NetworkDisplay,
     bootstrap_edges,
     edge_posteriors,
@@ -218,3 +223,32 @@ def test_estimators_keep_scikit_learns_display(fitted):
 def test_what_is_no_drawing_is_refused(labels, edges, options, error, message):
     with pytest.raises(error, match=message):
         NetworkDisplay(labels, edges, **options).plot()
+
+
+def test_estimators_without_one_graph(table, fitted):
+    with pytest.raises(NotFittedError):
+        NetworkDisplay.from_estimator(BayesNetStructureEstimator())
+    with pytest.raises(NotFittedError):
+        NetworkDisplay.from_estimator(BayesNetAverager())
+    averager = BayesNetAverager(n_graphs=20, random_state=0).fit(table)
+    for whole in (averager, make_pipeline("passthrough", averager)):
+        with pytest.raises(TypeError, match=r"averages over many graphs\. Pass its estimator_"):
+            NetworkDisplay.from_estimator(whole)
+    # What the message advises can be done.
+    drawn = NetworkDisplay.from_estimator(
+        averager.estimator_, edge_width=averager.edge_posterior_)
+    assert drawn.edges == averager.estimator_.edges_
+    EdgePosteriorDisplay.from_estimator(averager)
+    with pytest.raises(TypeError, match="BayesNetStructureEstimator has no edge_posterior_"):
+        EdgePosteriorDisplay.from_estimator(fitted)
+    with pytest.raises(TypeError, match=r"has no cv_results_.* Pass an ESSSearchCV"):
+        ESSCurveDisplay.from_estimator(fitted)
+
+
+def test_columns_that_the_network_does_not_have():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"a": rng.integers(2, size=80)}).assign(b=lambda frame: frame["a"])
+    fitted = BayesNetStructureEstimator(random_state=0).fit(table)
+    wide = table.assign(length=rng.normal(size=80))
+    drawn = NetworkDisplay.from_estimator(fitted, wide, edge_width="log_bayes_factor")
+    assert list(drawn.edge_width) == fitted.edges_

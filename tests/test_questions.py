@@ -250,6 +250,60 @@ def test_frames_of_answers():
     assert NETWORK.posterior("rain", TABLE).to_frame().index.tolist() == list(range(5))
 
 
+INDEXES = {
+    "numbers": pd.Index([3, 1, 0, 4, 2]),
+    "repeated": pd.Index(list("vvwvw"), name="key"),
+    "dates": pd.date_range("2020-01-01", periods=5, name="day"),
+    "two levels": pd.MultiIndex.from_product([["u"], list("vwxyz")], names=["site", None]),
+    "tuples": pd.Index([("u", k) for k in range(5)], tupleize_cols=False),
+    "a gap": pd.Index([None, "w", "x", "y", "z"]),
+}
+
+
+@pytest.mark.parametrize("index", INDEXES.values(), ids=INDEXES)
+def test_answers_keep_the_index_of_a_frame(index):
+    came = TABLE.set_index(index)
+    one = NETWORK.posterior("rain", came)
+    pd.testing.assert_index_equal(one.to_frame().index, index)
+    pd.testing.assert_index_equal(NETWORK.most_probable(came).index, index)
+    two = NETWORK.posterior(["rain", "wet"], came)
+    frame = two.to_frame()
+    assert frame.index.names[-1] == "rain"
+    names = frame.index.names[:-1]
+    assert names == (["row"] if index.names == [None] else index.names)
+    # Each row of the table stands there once for each state of rain, in this order.
+    rows = frame.index.droplevel("rain")
+    pd.testing.assert_index_equal(rows, index.repeat(2), check_names=False, exact="equiv")
+    assert frame.index.get_level_values("rain").tolist() == ["no", "yes"] * 5
+    np.testing.assert_array_equal(frame.to_numpy(), two.probabilities.reshape(10, 2))
+    first = map(str, index[0] if index.nlevels > 1 else [index[0]])
+    assert " ".join(str(one).splitlines()[2].split()).startswith(" ".join(first))
+    assert one._repr_html_().count("<tr>") == 6
+
+
+def test_a_column_of_an_answer_lands_on_its_rows():
+    same = pd.DataFrame({"a": [0, 1] * 20, "b": [0, 1] * 20})
+    network = BayesNetStructureEstimator(init=[("a", "b")], max_iter=0).fit(same).network_
+    table = pd.DataFrame({"a": [0, 1]}, index=[1, 0])
+    table["p"] = network.posterior("b", table).to_frame()[1]
+    # 20 rows of each state; the prior adds a quarter to each cell.
+    np.testing.assert_allclose(table["p"], [0.25 / 20.5, 20.25 / 20.5], rtol=1e-12)
+
+
+def test_columns_that_came_as_series():
+    columns = {"rain": pd.Series(["no", "yes"], index=[7, 5]), "wet": [True, None]}
+    frame = NETWORK.posterior("month", columns).to_frame()
+    assert frame.index.tolist() == [7, 5]
+    filled = NETWORK.most_probable(columns)
+    assert filled["rain"].index.tolist() == [7, 5]
+    assert filled["rain"].tolist() == ["no", "yes"]
+    columns["wet"] = pd.Series([True, None], index=[5, 7])
+    for ask in (NETWORK.log_prob, NETWORK.most_probable):
+        with pytest.raises(ValueError, match=r"the index of 'wet' differs.*pandas\.DataFrame"):
+            ask(columns)
+    assert NETWORK.posterior("month", pl.DataFrame({"rain": ["no"]})).to_frame().index.name == "row"
+
+
 def test_long_answers_are_cut_when_printed():
     states = np.arange(40)
     p = np.full((40, 40), 1 / 1600)

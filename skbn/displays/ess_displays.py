@@ -83,10 +83,12 @@ class ESSCurveDisplay:
         ------
         NotFittedError
             For a search that is not fitted.
+        TypeError
+            For an estimator that is no search.
         ImportError
             Without matplotlib.
         """
-        check_is_fitted(search, "cv_results_")
+        require_result(search, "cv_results_", "an ESSSearchCV")
         results = search.cv_results_
         parameter = next(iter(results["params"][0]))
         ess = np.array([params[parameter] for params in results["params"]], dtype=float)
@@ -296,6 +298,15 @@ class ESSPathDisplay:
             ncols=2, frameon=False,
         )
         return self
+
+
+def require_result(estimator, attribute, wanted):
+    """Refuse an estimator that is not fitted, or that is and does not have what is drawn."""
+    check_is_fitted(estimator)
+    if not hasattr(estimator, attribute):
+        raise TypeError(
+            f"{type(estimator).__name__} has no {attribute}, which is drawn. Pass {wanted}."
+        )
 
 
 def figure_and_axes(ax):

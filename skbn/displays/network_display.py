@@ -16,7 +16,14 @@ from skbn.drawing.graph_picture import (
     picture_of,
 )
 from skbn.drawing.layer_rows import NODE_HEIGHT
-from skbn.graphs.given_graph import different_names, fitted_within, labels_among, read_graph
+from skbn.graphs.given_graph import (
+    different_names,
+    fitted_within,
+    labels_among,
+    read_graph,
+    refuse_graphless,
+    target_of,
+)
 from skbn.graphs.graph_comparison import compare_graphs
 from skbn.posteriors.graph_posterior import EdgePosteriors
 from skbn.selection.bootstrap import BootstrapEdges
@@ -160,6 +167,8 @@ class NetworkDisplay:
         ------
         NotFittedError
             For an estimator that is not fitted.
+        TypeError
+            For one that has no graph, or many, as a `BayesNetAverager`.
         ValueError
             For weights that are none, a target that is no node, and log Bayes factors without X,
             or without y where the graph has it.
@@ -167,13 +176,15 @@ class NetworkDisplay:
             Without matplotlib.
         """
         whole, estimator = estimator, fitted_within(estimator)
-        check_is_fitted(estimator, "network_")
+        if not hasattr(estimator, "network_"):
+            check_is_fitted(estimator)
+            refuse_graphless(estimator, "estimator")
         name = "weight"
         if isinstance(edge_width, str):
             name = _WIDTH_NAMES.get(edge_width, "")
             edge_width = _named_widths(edge_width, whole, X, y)
-        if target is None and hasattr(estimator, "classes_"):
-            target = estimator.network_.labels[-1]
+        if target is None:
+            target = target_of(estimator)
         return cls.from_graph(
             estimator.network_, edge_width=edge_width, width_name=name, target=target,
             reference=reference, ax=ax,

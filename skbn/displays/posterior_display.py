@@ -3,9 +3,8 @@
 from collections.abc import Hashable, Sequence
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
-from skbn.displays.ess_displays import figure_and_axes
+from skbn.displays.ess_displays import figure_and_axes, require_result
 from skbn.posteriors.graph_posterior import EdgePosteriors
 
 # Numbers are written into the cells of matrices up to so many columns.
@@ -99,8 +98,10 @@ class EdgePosteriorDisplay:
         ------
         NotFittedError
             For an estimator that is not fitted.
+        TypeError
+            For an estimator of another kind.
         """
-        check_is_fitted(estimator, "edge_posterior_")
+        require_result(estimator, "edge_posterior_", "a BayesNetAverager")
         return cls.from_posterior(estimator.edge_posterior_, **options)
 
     def plot(

@@ -88,7 +88,7 @@ class BayesNetAverager(Predictions, Persistent, BaseEstimator):
     categories_ : list of ndarray
         The levels of every variable.
     classes_ : ndarray
-        The levels of y, if there was one.
+        The levels of y, if there was one, sorted, as in `BayesNetStructureEstimator`.
     n_features_in_ : int
         Number of columns of X, y not counted.
     feature_names_in_ : ndarray of str
@@ -215,7 +215,7 @@ class BayesNetAverager(Predictions, Persistent, BaseEstimator):
         )
         self.categories_ = reading.categories
         self._mixture = NetworkMixture(self.networks_, self.weights_)
-        for name in ("n_features_in_", "feature_names_in_", "classes_"):
+        for name in ("n_features_in_", "feature_names_in_"):
             if hasattr(single, name):
                 setattr(self, name, getattr(single, name))
             elif hasattr(self, name):

@@ -60,8 +60,8 @@ class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
     Attributes
     ----------
     classes_ : ndarray
-        The levels of y; with a categorical dtype or ``categories={"y": levels}`` also those that
-        do not occur.
+        The levels of y as `numpy.unique` sorts them, whatever order y declares; with a categorical
+        dtype or ``categories={"y": levels}`` also those that do not occur.
     network_ : BayesianNetwork
         Graph, conditional probabilities and state names; the class is its last variable.
     edges_ : list of (parent, child) names
@@ -141,7 +141,13 @@ class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
         # Missing classes are summed out at scoring; where they are refused all columns are named.
         if not has_missing_cells(y):
             assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
+            try:
+                check_classification_targets(y)
+            except TypeError as error:
+                raise TypeError(
+                    "Classes must be of one type, since they are sorted, but y mixes several: "
+                    f"{error}. Convert them, for example with y.astype(str)."
+                ) from error
         return y
 
     def _y_missing(self) -> str | None:

@@ -26,7 +26,13 @@ from skbn.search.runs import draw_seeds
 from skbn.search.searches import SEARCHES, ExactSearch, as_search
 from skbn.tables.columns import apply_with_gaps
 from skbn.tables.encoding import Table, apply_categories_with_gaps, open_table
-from skbn.tables.reading import Reading, append_variable, open_target, read_table
+from skbn.tables.reading import (
+    Reading,
+    append_variable,
+    label_of_target,
+    open_target,
+    read_table,
+)
 from skbn.tables.templates import ColumnTemplate, TableTemplate
 
 
@@ -129,7 +135,10 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
     categories_ : list of ndarray
         The levels of every variable.
     classes_ : ndarray
-        The levels of y, if there was one.
+        The levels of y, if there was one, as `numpy.unique` sorts them and a missing one last: the
+        order of the columns of `predict_proba`. `categories_` and `network_` keep the order in
+        which y declares them. Levels that cannot be compared, such as text beside numbers, stay
+        in that order.
     ess_ : float
         The equivalent sample size of the score.
     ess_history_ : list of float
@@ -251,7 +260,8 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
             Categories: integers, integer-valued floats, bools, strings, or a categorical dtype.
             Missing cells only with ``handle_missing="category"``.
         y : array-like of shape (n_samples,), default=None
-            Joins the network as its last variable, named as the Series is, else "y".
+            Joins the network as its last variable, named as the Series is, or as the column of a
+            data frame of one, else "y".
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts; None counts each once. Rows of weight zero are dropped,
             levels included.
@@ -332,10 +342,10 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
 
     def _read(self, X, y, sample_weight) -> tuple[Table, Any, Reading]:
         """The table and y as they came, and what they were read into."""
-        table = self._open(X, reset=True)
+        table, label = self._open(X, reset=True), label_of_target(y)
         y = self._check_y(y, table)
         reading = read_table(
-            table, y, sample_weight, self.categories, self.handle_missing, self._y_missing()
+            table, y, sample_weight, self.categories, self.handle_missing, self._y_missing(), label
         )
         return table, y, reading
 
@@ -402,10 +412,6 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
         self.n_evaluations_ = learning.n_evaluations
         self._x_template = TableTemplate.of(table.native)
         self._y_template = None if y is None else ColumnTemplate.of(y)
-        if y is not None:
-            self.classes_ = categories[-1]
-        elif hasattr(self, "classes_"):
-            del self.classes_
         return self
 
     def _fitter(self, X, y, sample_weight, grid) -> Callable[[float | str], Any]:

@@ -9,13 +9,13 @@ from sklearn.utils.validation import check_is_fitted
 
 from skbn.tables.reading import check_weights
 from skbn.tables.templates import ColumnTemplate, TableTemplate, common_type
+from skbn.tables.values import ascending
 
 
 class Predictions:
     """Scores, predictions and samples of an estimator, from its distribution of codes.
 
-    The estimator has `categories_`, `classes_` if it was fitted with y, `_read_codes` and what
-    follows.
+    The estimator has `categories_`, `_read_codes` and what follows.
     """
 
     @property
@@ -31,6 +31,17 @@ class Predictions:
     @property
     def _has_y(self) -> bool:
         return self._templates[1] is not None
+
+    @property
+    def classes_(self) -> np.ndarray:
+        """The levels of y as `numpy.unique` sorts them, whatever order y declares.
+
+        Scorers and ensembles of scikit-learn take the columns of `predict_proba` in this order.
+        """
+        if not (hasattr(self, "categories_") and self._has_y):
+            raise AttributeError(f"{type(self).__name__} has classes once it is fitted with y.")
+        levels = self.categories_[-1]
+        return levels[ascending(levels)]
 
     def _read_codes(self, X, y=None) -> tuple[np.ndarray, np.ndarray | None]:
         """Codes (n_variables, n_samples) of a table to predict, and where cells are missing."""
@@ -101,12 +112,16 @@ class Predictions:
         Returns
         -------
         ndarray of shape (n_samples, n_classes), or list of ndarray
-            P(y | x) if the network was fitted with y. Otherwise one array of shape (n_samples,
+            P(y | x) if the network was fitted with y, classes in the order of `classes_`. Otherwise
+            one array of shape (n_samples,
             n_states) per column, P(column | the other columns).
         """
         codes, missing = self._read_codes(X)
         if self._has_y:
-            return self._distribution.conditional_codes(codes, len(codes) - 1, missing)
+            of_levels = self._distribution.conditional_codes(codes, len(codes) - 1, missing)
+            order = ascending(self.categories_[-1])
+            in_order = (order == np.arange(len(order))).all()
+            return of_levels if in_order else np.take(of_levels, order, axis=1)
         return [
             self._distribution.conditional_codes(codes, column, missing)
             for column in range(len(codes))

@@ -3,6 +3,7 @@
 from collections.abc import Hashable, Iterable, Sequence
 
 import numpy as np
+from sklearn.utils.validation import _is_fitted
 
 from skbn.graphs.constraints import edge_matrix, position
 from skbn.graphs.graph import DAG, CycleError
@@ -137,6 +138,34 @@ def refuse_steps(graph: object, advice: str) -> None:
         )
 
 
+def refuse_graphless(graph: object, name: str) -> None:
+    """Refuse an estimator that is not fitted, or that is and has no graph, or many.
+
+    Raises
+    ------
+    TypeError
+        It says which of these `graph` is; other objects pass.
+    """
+    if hasattr(graph, "edges_") or not hasattr(graph, "get_params"):
+        return
+    kind = type(graph).__name__
+    if hasattr(graph, "edge_posterior_"):
+        why = (
+            f"{name} is a {kind}, which averages over many graphs. Pass its estimator_, which has "
+            "the best of them; EdgePosteriorDisplay.from_estimator draws how probable each edge is."
+        )
+    elif hasattr(graph, "cv_results_"):
+        why = f"{name} is a {kind} that kept no estimator. Fit it with another refit than False."
+    elif _is_fitted(graph):
+        why = f"{name} is a {kind}, which learns no graph. Pass an estimator that does."
+    else:
+        why = (
+            f"{name} is a {kind} that is not fitted. Fit it first; where clone() takes part, as in "
+            "grid searches, pass its edges_, since clones forget their fit."
+        )
+    raise TypeError(why)
+
+
 def labels_of(graph: object) -> list[Hashable]:
     """The names that a graph itself knows: of its variables, or at least of those with edges.
 
@@ -219,11 +248,7 @@ def _adjacency(graph: object, index: dict[Hashable, int], name: str) -> np.ndarr
         return _from_frame(graph, index, name)
     if isinstance(graph, np.ndarray):
         return _from_matrix(graph, index, name)
-    if hasattr(graph, "get_params"):
-        raise TypeError(
-            f"{name} is a {type(graph).__name__} that is not fitted. Fit it first; where clone() "
-            f"takes part, as in grid searches, pass its edges_, since clones forget their fit."
-        )
+    refuse_graphless(graph, name)
     try:
         edges = list(graph)
     except TypeError:

@@ -80,16 +80,18 @@ def fill(evidence: Evidence, codes: np.ndarray, categories: Sequence[np.ndarray]
     """The kind of table that the evidence came as, with these codes."""
     table, places = evidence.table, evidence.places
     codes, levels = codes[places], [categories[place] for place in places]
-    if isinstance(table.native, dict):
-        return {
-            label: ColumnTemplate.of(column).build(row, names)
-            for (label, column), row, names in zip(
-                table.native.items(), codes, levels, strict=True
-            )
-        }
-    filled = TableTemplate.of(table.native).build(codes, levels)
-    if hasattr(filled, "iloc"):
-        filled.index = table.native.index
+    if not isinstance(table.native, dict):
+        return _with_index(TableTemplate.of(table.native).build(codes, levels), table.native)
+    return {
+        label: _with_index(ColumnTemplate.of(column).build(row, names), column)
+        for (label, column), row, names in zip(table.native.items(), codes, levels, strict=True)
+    }
+
+
+def _with_index(filled: Any, native: Any) -> Any:
+    """A frame or Series with the index of the one that it was made like, if that has one."""
+    if hasattr(filled, "iloc") and hasattr(native, "iloc"):
+        filled.index = native.index
     return filled
 
 
@@ -117,7 +119,15 @@ def _table_of(columns: dict) -> Table:
     if len(set(lengths.values())) > 1:
         raise ValueError(f"The columns of a table are equally long, but these have {lengths} rows.")
     shape = (next(iter(lengths.values())), len(columns))
-    return Table(columns, list(columns), shape, list(columns.values()))
+    table = Table(columns, list(columns), shape, list(columns.values()))
+    for label, column in columns.items():
+        if hasattr(column, "iloc") and not column.index.equals(table.index):
+            raise ValueError(
+                f"The columns of a table have the same rows, but the index of {label!r} differs "
+                "from that of a column before it. Let pandas bring the rows together: "
+                "pandas.DataFrame(columns)."
+            )
+    return table
 
 
 def _read_row(

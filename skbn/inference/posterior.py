@@ -33,6 +33,8 @@ class Posterior:
         States by column; None where every row of a table was evidence.
     probabilities : ndarray of shape (r_1, ..., r_k), or (n_rows, r_1, ..., r_k) for a table
         An axis per column; they sum to 1.
+    index : pandas Index or None
+        What the rows of the table are called, if it was one of pandas.
 
     Examples
     --------
@@ -51,6 +53,7 @@ class Posterior:
     states: tuple[np.ndarray, ...]
     evidence: Mapping[Hashable, Any] | None
     probabilities: np.ndarray
+    index: Any = None
 
     def __getitem__(self, states: Any) -> Any:
         """The probability of a state, or of one state per column; an array for a table.
@@ -84,19 +87,32 @@ class Posterior:
         Returns
         -------
         pandas.DataFrame
-            Indexed by the rows of a table, then by the states of all columns but the last.
+            Indexed by the rows of a table, as its own index has them, else by numbers; then by the
+            states of all columns but the last.
         """
         import pandas as pd
 
         across = pd.Index(self.states[-1], name=self.columns[-1], tupleize_cols=False)
         names = list(self.columns[:-1])
-        levels = [states.tolist() for states in self.states[:-1]]
+        down = [pd.Index(states.tolist(), tupleize_cols=False) for states in self.states[:-1]]
         if self.evidence is None:
-            names, levels = ["row", *names], [range(len(self.probabilities)), *levels]
-        if len(levels) > 1:
-            index = pd.MultiIndex.from_product(levels, names=names)
+            rows = pd.RangeIndex(len(self.probabilities), name="row")
+            rows = rows if self.index is None else self.index
+            if names and rows.nlevels == 1 and rows.name is None:
+                rows = rows.rename("row")
+            names, down = [*rows.names, *names], [rows, *down]
+        if len(down) > 1:
+            down = [part if part.nlevels > 1 else pd.MultiIndex.from_arrays([part])
+                    for part in down]
+            places = np.indices(tuple(map(len, down))).reshape(len(down), -1)
+            index = pd.MultiIndex(
+                levels=[level for part in down for level in part.levels],
+                codes=[codes[place] for part, place in zip(down, places, strict=True)
+                       for codes in part.codes],
+                names=names,
+            )
         else:
-            index = pd.Index(levels[0], name=names[0], tupleize_cols=False) if levels else None
+            index = down[0].set_names(names) if down else None
         return pd.DataFrame(self._flat(), index=index, columns=across)
 
     def _repr_html_(self) -> str:
@@ -129,14 +145,21 @@ class Posterior:
         more_states = [ellipsis] if shown < len(self.states[-1]) else []
         names = [*map(str, self.columns[:-1])]
         levels = [states.tolist() for states in self.states[:-1]]
+        rows = [()]
         if self.evidence is None:
-            names, levels = ["row", *names], [range(len(self.probabilities)), *levels]
+            index = range(len(self.probabilities)) if self.index is None else self.index
+            of_rows = getattr(index, "names", [None])
+            names = ["row" if name is None else str(name) for name in of_rows] + names
+            rows = list(index[:_MOST_ROWS])
+            rows = rows if len(of_rows) > 1 else [(row,) for row in rows]
         table = [[*names, *map(str, self.states[-1][:shown]), *more_states]]
         flat = self._flat()
-        for states, row in zip(itertools.product(*levels), flat[:_MOST_ROWS], strict=False):
-            table.append(
-                [*map(str, states), *map(readable_probability, row[:shown]), *more_states]
-            )
+        for (row, *states), shares in zip(
+            itertools.product(rows, *levels), flat[:_MOST_ROWS], strict=False
+        ):
+            table.append([
+                *map(str, [*row, *states]), *map(readable_probability, shares[:shown]), *more_states
+            ])
         hidden = len(flat) - _MOST_ROWS
         note = f"... {hidden:,} more rows; to_frame() has them all" if hidden > 0 else ""
         return f"P({asked}{given})", len(names), table, note

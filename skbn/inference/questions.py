@@ -46,6 +46,7 @@ def ask_posterior(network: Any, columns: Any, evidence: Any) -> Posterior:
         tuple(network.categories[place] for place in wanted),
         _states_given(network, known, known.missing) if known.table is None else None,
         probabilities if known.table is not None else probabilities[0],
+        None if known.table is None else known.table.index,
     )
 
 

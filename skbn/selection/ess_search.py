@@ -4,13 +4,14 @@ import copy
 import time
 import traceback
 from collections.abc import Callable
+from inspect import signature
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, _fit_context, clone, is_classifier
 from sklearn.metrics import get_scorer_names
-from sklearn.metrics._scorer import _PassthroughScorer
+from sklearn.metrics._scorer import _BaseScorer, _PassthroughScorer
 from sklearn.model_selection import check_cv
 from sklearn.model_selection._search import BaseSearchCV
 from sklearn.model_selection._validation import _score, _warn_or_raise_about_fit_failures
@@ -98,7 +99,9 @@ class ESSSearchCV(Persistent, BaseSearchCV):
     Notes
     -----
     With ``categories="auto"`` levels are read from the whole table, since a level is part of the
-    domain: otherwise a fold without a rare one would fail.
+    domain: otherwise a fold without a rare one would fail. For the same reason metrics of
+    probabilities that take `labels`, such as the log-loss, are told the classes of the model: by
+    themselves they take those that occur in the test part.
 
     Examples
     --------
@@ -402,8 +405,9 @@ def _judge_fold(
         result["fit_time"] = fitted - started
         if model is not None:
             result["ess"] = _final(model).ess_
+            judge = _with_classes(scorer, getattr(model, "classes_", None), score_params)
             result["test_scores"] = _score(
-                model, X_test, y_test, scorer, score_params, error_score
+                model, X_test, y_test, judge, score_params, error_score
             )
             result["score_time"] = time.perf_counter() - fitted
             if isinstance(result["test_scores"], dict):
@@ -418,6 +422,24 @@ def _judge_fold(
     if title is not None:
         print(f"{title}: {[round(result['test_scores'], 4) for result in results]}")
     return results
+
+
+def _with_classes(scorer, classes, score_params):
+    """The scorer, told the classes of the model if its metric of probabilities takes `labels`.
+
+    Metrics that are not told take them from y, and fail where a test part lacks one.
+    """
+    if (
+        classes is None
+        or not isinstance(scorer, _BaseScorer)
+        or scorer._response_method == "predict"  # there `labels` are those to average over
+        or "labels" not in signature(scorer._score_func).parameters
+        or "labels" in {**scorer._kwargs, **score_params}
+    ):
+        return scorer
+    told = copy.copy(scorer)
+    told._kwargs = {**scorer._kwargs, "labels": classes}
+    return told
 
 
 def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str], Any]:

@@ -11,6 +11,7 @@ from sklearn.utils import indexable
 from skbn.estimators.averaging import BayesNetAverager
 from skbn.estimators.estimator import BayesNetStructureEstimator
 from skbn.graphs.given_graph import fitted_within
+from skbn.tables.reading import open_target
 
 
 def compare_estimators(
@@ -162,7 +163,7 @@ def _class_log_probability(estimator: Any, X: Any, y: Any) -> float:
     probabilities = estimator.predict_proba(X)
     own = [
         probabilities[row, places[label]] if label in places else 0.0
-        for row, label in enumerate(np.asarray(y).tolist())
+        for row, label in enumerate(np.asarray(open_target(y, len(probabilities))).tolist())
     ]
     with np.errstate(divide="ignore"):
         return float(np.log(own).mean())

@@ -197,12 +197,11 @@ def apply_with_gaps(
     codes = _number(factor, levels)
     differ = _kinds_differ(factor.levels, levels)
     if unknown == "error" or differ:
-        if cure is None:
-            cure = _DECLARE if differ else f"{_DECLARE} {_LENIENT}"
+        more = f" {_LENIENT}" if cure is None and not differ else ""
         unknown = codes == _UNKNOWN
         if not differ and _may_identify(factor, unknown, levels):
-            cure += f" If {label!r} identifies rows, drop it."
-        _refuse_unknown(factor, unknown, levels, label, None, cure)
+            more += f" If {label!r} identifies rows, drop it."
+        _refuse_unknown(factor, unknown, levels, label, None, cure, more)
     elif has_missing_level(levels):
         codes[codes == _UNKNOWN] = len(levels) - 1
     gaps = codes < 0
@@ -273,7 +272,7 @@ def _find(
     """The level of every cell; each must have one."""
     codes = _number(factor, levels)
     _refuse_missing(factor, codes == _MISSING, label, rows)
-    _refuse_unknown(factor, codes == _UNKNOWN, levels, label, rows, _DECLARE)
+    _refuse_unknown(factor, codes == _UNKNOWN, levels, label, rows)
     return _compact(codes, len(levels))
 
 
@@ -283,7 +282,8 @@ def _refuse_unknown(
     levels: np.ndarray,
     label: Any,
     rows: np.ndarray | None,
-    cure: str,
+    cure: str | None = None,
+    more: str = "",
 ) -> None:
     if unknown.any():
         strange = factor.levels[np.unique(factor.codes[unknown])]
@@ -291,8 +291,23 @@ def _refuse_unknown(
         raise ValueError(
             f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
             f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
-            f"0). Its levels are {_show(levels)}.{differ} {cure}"
+            f"0). Its levels are {_show(levels)}.{differ} "
+            f"{cure or _DECLARE + _whole_range(strange, levels, label)}{more}"
         )
+
+
+def _whole_range(strange: np.ndarray, levels: np.ndarray, label: Any) -> str:
+    """A sentence with all whole numbers from the least to the largest, if most of them are here."""
+    values = [value for value in [*strange.tolist(), *levels.tolist()] if not is_missing(value)]
+    if not all(is_number_type(type(value)) and value == int(value) for value in values):
+        return ""
+    low, high = int(min(values)), int(max(values))
+    if high - low > 2 * len(values):
+        return ""
+    return (
+        " Whole numbers may have holes, as where no row of a training part falls into a bin. List "
+        f"all of them, in every such column: categories={{{label!r}: range({low}, {high + 1})}}."
+    )
 
 
 def _may_identify(factor: Factor, unknown: np.ndarray, levels: np.ndarray) -> bool:

@@ -1,8 +1,8 @@
 """A table as codes: one small unsigned integer per cell, and the levels of every column."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import narwhals.stable.v2 as nw
@@ -39,6 +39,33 @@ class Table:
     def names(self) -> list:
         """The labels, or "x0", "x1", ... for the columns of an array."""
         return [f"x{j}" for j in range(self.shape[1])] if self.labels is None else self.labels
+
+    @property
+    def index(self) -> Any:
+        """What pandas calls the rows; None for the tables of others."""
+        return next((column.index for column in self.columns if hasattr(column, "iloc")), None)
+
+
+def only_columns(
+    table: Table, categories: Any, wanted: Collection[Any]
+) -> tuple[Table, dict[Any, Any]]:
+    """The columns that are asked about, and what `categories` says of them.
+
+    Parameters
+    ----------
+    table : Table
+    categories : "auto", list or dict
+        As for `learn_categories`, of all columns.
+    wanted : collection of labels
+        Others than the table's are passed over.
+    """
+    entries = zip(table.names, table.columns, _entries_by_column(categories, table.names),
+                  strict=True)
+    kept = [(name, column, entry) for name, column, entry in entries if name in wanted]
+    names, columns = [name for name, _, _ in kept], [column for _, column, _ in kept]
+    shape = (table.shape[0], len(kept))
+    return (replace(table, labels=names, shape=shape, columns=columns, known={}),
+            {name: entry for name, _, entry in kept})
 
 
 def table_labels(X: Any) -> list | None:

@@ -10,6 +10,7 @@ from sklearn.utils import column_or_1d
 
 from skbn.tables.values import (
     array_of_levels,
+    ascending,
     is_infinite,
     is_missing,
     is_number_type,
@@ -200,10 +201,9 @@ def _read_arrow(chunked: Any) -> tuple[np.ndarray, list]:
 
 def _sorted(factor: Factor) -> Factor:
     """The same column as undeclared levels in ascending order."""
-    levels = factor.levels.tolist()
-    order = np.array(sorted(range(len(levels)), key=levels.__getitem__), dtype=np.intp)
-    ranks = np.full(len(levels) + 1, -1)
-    ranks[order] = np.arange(len(levels))
+    order = ascending(factor.levels)
+    ranks = np.full(len(order) + 1, -1)
+    ranks[order] = np.arange(len(order))
     return Factor(ranks[factor.codes], factor.levels[order])
 
 

@@ -1,6 +1,6 @@
 """A table, its target and its weights, read into codes with their names and levels."""
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ from sklearn.utils.validation import _check_sample_weight
 
 from skbn.counting.data import CategoricalData
 from skbn.tables.columns import learn_column
-from skbn.tables.encoding import learn_categories, open_table
+from skbn.tables.encoding import learn_categories, only_columns, open_table, table_labels
 from skbn.tables.factors import open_series, refuse_odd_array
 from skbn.tables.missing import MissingCellsError
 from skbn.tables.values import array_of_levels
@@ -42,6 +42,7 @@ def read_table(
     missing: str = "error",
     y_missing: str | None = None,
     y_label: Hashable = None,
+    only: Collection[Hashable] | None = None,
 ) -> Reading:
     """Read a table, with y as its last variable if given.
 
@@ -59,6 +60,8 @@ def read_table(
         What those of y are, if not the same.
     y_label : hashable, optional
         What y is called, if not as `label_of_target` has it.
+    only : collection of hashable, optional
+        Columns of X that are not among these are not read.
 
     Raises
     ------
@@ -71,19 +74,23 @@ def read_table(
     table = open_table(X)
     labels = table.names
     weights, rows = _read_weights(sample_weight, table.shape[0])
-    if y is None:
-        codes, levels = learn_categories(table, labels, categories, rows, missing)
-    else:
+    entry = "auto"
+    if y is not None:
         label = label_of_target(y) if y_label is None else y_label
         if label in labels:
             raise ValueError(
                 f"y joins the network as a variable called {label!r}, but a column of X has that "
                 "name. Rename one of them, or leave y out."
             )
-        entry = "auto"
         if isinstance(categories, dict) and label in categories:
             entry = categories[label]
             categories = {name: given for name, given in categories.items() if name != label}
+    if only is not None:
+        table, categories = only_columns(table, categories, only)
+        labels = table.names
+    if y is None:
+        codes, levels = learn_categories(table, labels, categories, rows, missing)
+    else:
         gaps = []
         try:
             codes, levels = learn_categories(table, labels, categories, rows, missing)
@@ -111,11 +118,15 @@ def read_table(
 def open_target(y: Any, n_rows: int) -> Any:
     """y as one column without reading it: a data frame library's, else a one-dimensional array.
 
+    A data frame of one column is that column.
+
     Raises
     ------
     ValueError, TypeError
         For what is no single column of so many rows.
     """
+    if len(table_labels(y) or ()) == 1:
+        [y] = open_table(y).columns
     series = open_series(y)
     if series is not None:
         y = series.to_native()
@@ -132,8 +143,12 @@ def open_target(y: Any, n_rows: int) -> Any:
 
 
 def label_of_target(y: Any) -> Hashable:
-    """The name under which y joins the network: that of a Series, else "y"."""
-    name = getattr(y, "name", None)
+    """The name under which y, as it came, joins the network: its own, else "y".
+
+    That of a Series, or of the column of a data frame that has one.
+    """
+    labels = table_labels(y) or ()
+    name = labels[0] if len(labels) == 1 else getattr(y, "name", None)
     # Polars calls a Series without a name "".
     return "y" if name is None or (isinstance(name, str) and not name) else name
 

@@ -56,6 +56,20 @@ def add_missing_level(levels: np.ndarray, value: Any) -> np.ndarray:
     return np.fromiter([*levels.tolist(), value], dtype=object, count=len(levels) + 1)
 
 
+def ascending(levels: np.ndarray) -> np.ndarray:
+    """The places of the levels in ascending order, as `numpy.unique` sorts, a missing one last.
+
+    Levels that cannot be compared, such as text beside numbers, stay in their order.
+    """
+    known = range(len(levels) - has_missing_level(levels))
+    values = levels.tolist()
+    try:
+        order = sorted(known, key=values.__getitem__)
+    except TypeError:
+        order = known
+    return np.array([*order, *range(len(known), len(levels))], dtype=np.intp)
+
+
 def is_number_type(kind: type) -> bool:
     """Whether its values are real numbers; truth values are not."""
     # numpy counts its time differences among the integers.

@@ -12,6 +12,7 @@ import numpy as np
 from skbn.counting.counts import label_rows
 from skbn.counting.data import CategoricalData
 from skbn.graphs.constraints import position
+from skbn.tables.encoding import open_table
 from skbn.tables.reading import read_table
 
 # An array of more cells than this is not made.
@@ -294,7 +295,7 @@ def contingency_table(
     Parameters
     ----------
     X : array-like or data frame of shape (n_samples, n_variables)
-        Categories, without missing cells.
+        Categories, without missing cells, in the columns that are named; others are not read.
     a, b : column names
         The two columns. Those of an array are called "x0", "x1", ...
     given : sequence of column names, default=()
@@ -329,8 +330,8 @@ def contingency_table(
     >>> uniformity(contingency_table(table, "rain", "wet", given=["wind"]))
     0.625
     """
-    reading = read_table(X, None, sample_weight, categories)
-    index = {label: place for place, label in enumerate(reading.labels)}
+    table = open_table(X)
+    index = {label: place for place, label in enumerate(table.names)}
     if isinstance(given, str):
         raise ValueError(f"given must be a list of column names. Write [{given!r}].")
     if not isinstance(given, Iterable):
@@ -341,7 +342,9 @@ def contingency_table(
         raise ValueError(
             f"a, b and given must name different columns, got {a!r}, {b!r} and {given!r}."
         )
-    return Contingency.from_data(reading.data, *places[:2], sorted(places[2:]))
+    reading = read_table(table, None, sample_weight, categories, only={a, b, *given})
+    a, b, *given = (reading.labels.index(label) for label in (a, b, *given))
+    return Contingency.from_data(reading.data, a, b, sorted(given))
 
 
 def as_contingency(counts: Any, n_parent_states: float | None = None) -> Contingency:

@@ -8,7 +8,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_scalar
 
-from skbn.graphs.given_graph import fitted_within, read_graph, table_within, target_of
+from skbn.graphs.given_graph import (
+    fitted_within,
+    read_graph,
+    refuse_graphless,
+    table_within,
+    target_of,
+)
+from skbn.messages import first_few
 from skbn.scores.gamma import float_of
 from skbn.tables.encoding import open_table
 from skbn.tables.reading import label_of_target, open_target, read_table
@@ -64,8 +71,9 @@ def edge_report(
         graph, or a fitted estimator or network; also a pipeline that ends in such an estimator,
         or a search of one.
     X : array-like or data frame of shape (n_samples, n_variables)
-        Categories: the table that the graph was learned from, or another with its columns. For a
-        pipeline, what its `fit` takes: it goes through the fitted steps before the last.
+        Categories: the table that the graph was learned from, or another with its columns. Columns
+        that a fitted estimator or network does not have are not read. For a pipeline, what its
+        `fit` takes: it goes through the fitted steps before the last.
     y : array-like of shape (n_samples,), default=None
         The target of an estimator that was fitted with one, whatever it is called.
     ess : float, default=None
@@ -150,6 +158,7 @@ def edge_report(
     """
     X = table_within(graph, X, "edge_report(pipe[-1], pipe[:-1].transform(X), y)")
     graph = fitted_within(graph)
+    refuse_graphless(graph, "graph")
     ess = _read_ess(ess, graph)
     table = open_table(X)
     target = target_of(graph)
@@ -166,7 +175,10 @@ def edge_report(
     categories, missing = _read_categories(
         categories, graph, table.names if y is None else [*table.names, target]
     )
-    reading = read_table(table, y, sample_weight, categories, missing, y_label=target)
+    reading = read_table(
+        table, y, sample_weight, categories, missing, y_label=target,
+        only=_variables(graph, table.names),
+    )
     labels = reading.labels
     dag = read_graph(graph, labels)
     edges = [(a, b, True) for a, b in dag.edges]
@@ -231,6 +243,21 @@ def _read_ess(ess: Any, graph: Any) -> float:
     if not math.isfinite(ess):
         raise ValueError(f"ess must be finite, got {ess!r}.")
     return float(ess)
+
+
+def _variables(graph: Any, names: list[Hashable]) -> set[Hashable] | None:
+    """The variables of a fitted graph, other columns being none of its business; else None."""
+    network = getattr(graph, "network_", graph)
+    if not hasattr(network, "labels"):
+        return None
+    known = set(network.labels)
+    if known.isdisjoint(names):
+        raise ValueError(
+            f"X has none of the columns of the network, {first_few(network.labels)}. Its columns "
+            f"are {first_few(names)}. Pass the table that the network was learned from, or another "
+            "with its columns."
+        )
+    return known
 
 
 def _read_categories(categories: Any, graph: Any, labels: list[Hashable]) -> tuple[Any, str]:

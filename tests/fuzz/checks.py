@@ -193,6 +193,7 @@ def check_predictions(rng, bn, X, has_y, is_array):
         proba = bn.predict_proba(drawn)
         require(proba.shape == (n_rows, sizes[-1]), "predict_proba has shape", proba.shape)
         levels, joint = bn.classes_, None
+        require(levels.tolist() == sorted(bn.categories_[-1].tolist()), "classes_", levels)
         # Fractions among the levels of a class are refused, unless no row had one.
         if sizes[-1] <= 12 and not (levels.dtype.kind == "f" and (levels % 1).any()):
             joint = np.column_stack([

@@ -11,6 +11,9 @@ from problem import Problem, pick
 import skbn
 from skbn import Contingency, contingency_table
 
+# Flaws of a cell or a column.
+CELLS = ("!inf", "!real", "!mixed", "!truth", "!dates", "!lists", "!bytes")
+
 
 class ContingencyCall:
     """`contingency_table` of a table."""
@@ -29,6 +32,9 @@ class ContingencyCall:
         if n < 2:
             named, self.places = named * 2, self.places * 2
             self.flaws.append("!columns")
+        if len(set(self.places)) < n:
+            # A cell may be in a column that is not asked about, and is not read then.
+            self.flaws[:] = ["?cell" if flaw in CELLS else flaw for flaw in self.flaws]
         self.arguments = {"a": named[0], "b": named[1]}
         if named[2:] or rng.random() < 0.5:
             self.arguments["given"] = pick(rng, [list, tuple])(named[2:])

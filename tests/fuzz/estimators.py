@@ -6,6 +6,7 @@ import pprint
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 from checks import (
     TWINS,
     all_parent_sets,
@@ -71,12 +72,21 @@ class EstimatorCall:
                 self.table = X.select(problem.names[:-1])
         else:
             self.flaws.append("?y")
-        form = pick(rng, ["list", "array", "series", "categorical", "polars", "column"])
+        form = pick(rng, ["list", "array", "series", "categorical", "ordered", "polars", "Enum",
+                          "dictionary", "frame", "column"])
         if kind == "real" and self.is_classifier:
             self.flaws.append("?continuous")
-        if kind == "real" or form == "categorical":
-            levels = [problem.dress.pools[last][k] for k in problem.dress.declared[last]]
-            self.y = pd.Series(pd.Categorical(values, categories=levels), name="target")
+        levels = [problem.dress.pools[last][k] for k in problem.dress.declared[last]]
+        if kind == "real" or form in ("categorical", "ordered", "frame"):
+            dtype = pd.CategoricalDtype(levels, ordered=form == "ordered")
+            self.y = pd.Series(pd.Categorical(values, dtype=dtype), name="target")
+            if form == "frame":
+                self.y = self.y.to_frame()
+        elif form == "Enum" and kind == "text":
+            self.y = pl.Series("target", values, dtype=pl.Enum(levels))
+        elif form == "dictionary" and kind == "text":
+            codes = pa.array([levels.index(value) for value in values])
+            self.y = pa.chunked_array([pa.DictionaryArray.from_arrays(codes, pa.array(levels))])
         elif form == "array" and kind in ("small", "sparse", "text", "bool", "large"):
             self.y = np.array(values)
         elif form == "polars" and kind in ("small", "sparse", "text", "bool"):
@@ -88,13 +98,14 @@ class EstimatorCall:
         if self.is_classifier and kind in ("date", "decimal", "fraction"):
             # Not among the kinds of targets that scikit-learn knows.
             self.flaws.append("?target")
-        self.label = getattr(self.y, "name", None) or "y"
+        self.label = "target" if form == "frame" else getattr(self.y, "name", None) or "y"
         self.names = [*problem.names[:-1], self.label]
-        if isinstance(problem.categories, dict):
-            problem.categories = {
-                name: levels for name, levels in problem.categories.items()
-                if name != problem.names[-1]
-            }
+        if isinstance(problem.categories, dict) and problem.names[-1] in problem.categories:
+            # Text stands for the values of some columns, but not of y.
+            of_y = problem.categories.pop(problem.names[-1])
+            if problem.dress.styles[last] not in ("enum", "text enum", "dictionary",
+                                                  "real dictionary"):
+                problem.categories[self.label] = of_y
         elif isinstance(problem.categories, list):
             problem.categories = problem.categories[: last]
         if rng.random() < 0.03:
@@ -196,8 +207,12 @@ class EstimatorCall:
         weights = None if weights is None else np.asarray(weights, dtype=float)[order]
         y = self.y
         if y is not None:
-            y = [y[t] for t in order] if isinstance(y, list) else (
-                y.iloc[order] if isinstance(y, pd.Series) else y[order])
+            if isinstance(y, list):
+                y = [y[t] for t in order]
+            elif isinstance(y, pa.ChunkedArray):
+                y = y.take(pa.array(order))
+            else:
+                y = y.iloc[order] if hasattr(y, "iloc") else y[order]
         again = clone(self.estimator).fit(take_rows(self.table, order), y, weights)
         self._require_same(again, "with the rows permuted")
 

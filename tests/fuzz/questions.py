@@ -266,7 +266,12 @@ class QuestionCall:
             names = tuple(known.states[j][c] for j, c in zip(self.asked, cell, strict=True))
             told = result[names if len(names) > 1 else names[0]]
             require(np.array_equal(told, result.probabilities[(..., *cell)]), "posterior[...]")
-        require(result.to_frame().to_numpy().size == result.probabilities.size, "to_frame")
+        frame = result.to_frame()
+        require(frame.to_numpy().size == result.probabilities.size, "to_frame")
+        if isinstance(self.evidence.told, pd.DataFrame):
+            n_each = math.prod(sizes[:-1])
+            rows = frame.index.get_level_values(0).tolist()
+            require(rows == self.evidence.told.index.repeat(n_each).tolist(), "index", rows)
         well_formed(result._repr_html_())
         require(str(result).startswith("P("), "str")
         if known.joint is None:

@@ -3,6 +3,7 @@
 import math
 
 import numpy as np
+import pandas as pd
 from checks import close, require
 from parameters import draw_parameters
 from problem import Problem, draw_graph, pick
@@ -10,7 +11,7 @@ from sklearn.base import clone
 from sklearn.model_selection import KFold
 from tables import take_rows
 
-from skbn import BayesNetStructureEstimator, ESSSearchCV
+from skbn import BayesNetClassifier, BayesNetStructureEstimator, ESSSearchCV
 
 
 class SearchCVCall:
@@ -39,7 +40,13 @@ class SearchCVCall:
         if rng.random() < 0.1:
             self.options["all_graphs"] = True
             self.flaws.append("?all_graphs")
-        self.estimator = None
+        self.estimator, self.y = None, None
+        if rng.random() < 0.2:
+            # Classes so rare that parts lack some.
+            rare = rng.choice(3, problem.n_rows, p=[0.6, 0.35, 0.05])
+            self.y = pd.Series(pd.Categorical(np.array(["v", "u", "w"])[rare], ["v", "u", "w"]))
+            self.options["scoring"] = "neg_log_loss"
+            self.options["cv"] = pick(rng, [KFold(2), KFold(3)])
         self.options["error_score"] = pick(rng, ["raise", np.nan])
         if rng.random() < 0.1:
             name, values = pick(rng, [
@@ -61,12 +68,12 @@ class SearchCVCall:
             self.flaws = ["?" + flaw[1:] if flaw[1:] in {
                 "memory", "starts", "graph", "weights", *(name for name in parameters),
             } else flaw for flaw in self.flaws] + ["?folds"]
+        kind = BayesNetStructureEstimator if self.y is None else BayesNetClassifier
         self.search = ESSSearchCV(
-            *(self.estimator or [BayesNetStructureEstimator(**parameters)]), self.grid,
-            **self.options)
+            *(self.estimator or [kind(**parameters)]), self.grid, **self.options)
 
     def run(self):
-        self.search.fit(self.problem.X, sample_weight=self.problem.weights)
+        self.search.fit(self.problem.X, self.y, sample_weight=self.problem.weights)
 
     def check(self, rng):
         search = self.search
@@ -79,7 +86,9 @@ class SearchCVCall:
                 require(search.best_score_ == mean.max(), "best_score_", search.best_score_, mean)
         if search.refit:
             best = search.best_estimator_
-            require(math.isfinite(best.score(best.sample(3, random_state=0))), "score of a sample")
+            drawn = best.sample(3, random_state=0)
+            drawn = drawn if isinstance(drawn, tuple) else (drawn,)
+            require(math.isfinite(best.score(*drawn)), "score of a sample")
         if self.flaws:
             return
         # The first fold by hand: levels from the whole table, parameters from its own part.
@@ -87,11 +96,18 @@ class SearchCVCall:
         train, test = next(cv.split(np.zeros(self.problem.n_rows)))
         whole = clone(search.estimator).set_params(search="greedy", init="empty", n_restarts=0,
                                                    max_iter=0, required_edges=None)
-        levels = whole.fit(self.problem.X).categories_
+        whole = whole.fit(self.problem.X, self.y)
+        levels = dict(zip(whole.network_.labels, whole.categories_, strict=True))
         ess = self.grid[0]
         model = clone(search.estimator).set_params(ess=ess, categories=levels)
-        model.fit(take_rows(self.problem.X, train.tolist()))
-        score = model.score(take_rows(self.problem.X, test.tolist()))
+        learned, judged = (take_rows(self.problem.X, part.tolist()) for part in (train, test))
+        if self.y is None:
+            score = model.fit(learned).score(judged)
+        else:
+            model.fit(learned, self.y.iloc[train])
+            proba = model.predict_proba(judged)
+            own = [model.classes_.tolist().index(c) for c in self.y.iloc[test]]
+            score = float(np.log(proba[np.arange(len(own)), own]).mean())
         told = results["split0_test_score"][0]
         require(close(score, told), "split0_test_score is", told, "and by hand", score)
 

@@ -105,6 +105,7 @@ class Dress:
         self.styles = [self._style(rng, j) for j in range(n)]
         # Which dtypes declare levels that need not be seen.
         self.declares = [style in ("category", "ordered", "enum") for style in self.styles]
+        self.backwards = rng.random() < 0.3
         # One level more than there are codes, in an order of its own.
         self.declared = [list(rng.permutation(len(pool))) for pool in self.pools]
 
@@ -173,7 +174,8 @@ class Dress:
             series[j] = made
         frame = pd.DataFrame(series, index=range(n_rows))
         frame.columns = pd.Index(self.names, tupleize_cols=False)
-        return frame
+        # Rows are told apart by their places, whatever they are called.
+        return frame.set_axis(range(n_rows)[::-1]) if self.backwards else frame
 
     def _polars(self, columns, n_rows):
         series = []
