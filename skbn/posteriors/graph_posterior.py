@@ -393,7 +393,8 @@ def refuse_sums(n: int, needed: int, limit: float) -> None:
     """Refuse sums that take more bytes than there are, before anything is allocated."""
     refuse_if_too_large(
         needed, limit, f"Sums over all graphs of {n} variables take",
-        "Use fewer columns, or search the best graph alone.",
+        "Use fewer columns, or search the best graph alone; edge_posteriors(max_memory=) sets the "
+        "limit.",
     )
 
 

@@ -305,7 +305,8 @@ def _search_memory(n: int, n_tail: int) -> int:
 def _refuse_if_too_large(n: int, needed: int, limit: float) -> None:
     refuse_if_too_large(
         needed, limit, f"An exact search over {n} variables takes",
-        "Use fewer columns, or another search, such as 'greedy' or 'order'.",
+        "Use fewer columns, or another search, such as 'greedy' or 'order'; "
+        "ExactSearch(max_memory=) sets the limit.",
     )
 
 
