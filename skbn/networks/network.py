@@ -247,8 +247,7 @@ class BayesianNetwork(Persistent):
             states=self.categories[place],
             parents=tuple(self.parents(x)),
             configurations=list(zip(*names, strict=True)) if names else [()],
-            probabilities=np.exp(table.log_probabilities),
-            n_configurations=table.n_configurations,
+            table=table,
         )
 
     def d_separated(self, x: Any, y: Any, given: Any = ()) -> bool:
@@ -443,6 +442,8 @@ class BayesianNetwork(Persistent):
         ------
         ValueError
             If more than four million probabilities would have to be written.
+        MemoryError
+            With `default_rows`, if there is no room for those of the observed configurations.
         TypeError
             If a name is neither text, a number, a truth value nor None.
 
@@ -506,6 +507,11 @@ class BayesianNetwork(Persistent):
             of each parent's state, per observed configuration) and `log_probabilities` (a row per
             configuration, in nats). Edges have the `position` of the parent among the columns of
             the child's configurations.
+
+        Raises
+        ------
+        MemoryError
+            If there is no room for all probabilities of the observed configurations.
 
         See Also
         --------
