@@ -10,7 +10,7 @@ from skbn.counting.data import CategoricalData, smallest_code_type
 from skbn.graphs.equivalence import cpdag_of
 from skbn.graphs.graph import CycleError, topological_order
 from skbn.inference.evidence import find_columns
-from skbn.inference.inference import Inference
+from skbn.inference.inference import Inference, refuse_answer
 from skbn.inference.posterior import Posterior
 from skbn.inference.questions import (
     are_separated,
@@ -329,6 +329,8 @@ class BayesianNetwork(Persistent):
             For unknown columns and states, for a column that is both asked for and in the
             dictionary, for evidence of probability 0, and where a table of more than 2**25 entries
             would be needed.
+        MemoryError
+            If there is no room for the probabilities of all rows and states.
 
         Examples
         --------
@@ -595,8 +597,14 @@ class BayesianNetwork(Persistent):
         ndarray of shape (n_rows, r)
             Rows sum to 1. Where every state has probability 0 by its own table or those of its
             children, which the parameters of Equation 3 never give, the states are uniform.
+
+        Raises
+        ------
+        MemoryError
+            If there is no room for the result.
         """
         cardinality = self.tables[variable].cardinality
+        refuse_answer([self.labels[variable]], cardinality, codes.shape[1])
         result = np.empty((codes.shape[1], cardinality))
         if missing is not None:
             # What lies outside the Markov blanket does not matter if that is complete.
