@@ -14,7 +14,7 @@ from skbn.counting.counts import count_family
 from skbn.counting.data import CategoricalData
 from skbn.graphs.graph_prior import EdgePenalty, LogPrior
 from skbn.scores.local_scores import LocalScores
-from skbn.scores.score import Family, terms_of
+from skbn.scores.score import Family, constant_of, terms_of
 from skbn.search._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
 from skbn.subsets.memory import memory_limit, refuse_if_too_large
 from skbn.subsets.parent_sets import ParentRules, as_set, bits
@@ -233,7 +233,7 @@ def _scales(scores: Sequence[LocalScores]) -> list[float]:
             values.append(
                 float(np.sum(terms_of(one.score.cell_terms, cells, family)))
                 - float(np.sum(terms_of(one.score.parent_terms, total, family)))
-                + one.score.constant(family)
+                + constant_of(one.score, family)
             )
         scales.append(math.fsum(abs(value) for value in values if math.isfinite(value)) or 1.0)
     return scales
