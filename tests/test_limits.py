@@ -18,7 +18,7 @@ from skbn import (
     edge_report,
     structure_score,
 )
-from skbn.subsets import memory
+from skbn.counting import memory
 
 ESS = [1e-300, 1e-12, 1.0, 1e12, 1e300]
 
@@ -276,3 +276,13 @@ def test_tables_of_identifiers_print_what_they_print_of_any(identifiers, little_
     assert lines[2].split()[:3] == ["0", "0.9999", "4e-09"]
     assert "15,970 more observed configurations" in lines[-1]
     assert bn.network_.cpt("code")._repr_html_().count("<tr>") == 31
+
+
+@pytest.mark.parametrize("search", ["greedy", "order", "exact"])
+def test_a_search_over_too_many_columns_is_refused_before_it_starts(search, monkeypatch):
+    monkeypatch.setattr(memory, "_physical", lambda: 1e7)
+    # 16 bytes for each of 1,200^2 pairs.
+    with pytest.raises(MemoryError, match=r"Graphs over 1,200 columns take about 23040000 bytes"):
+        BayesNetStructureEstimator(search=search).fit(np.eye(2, 1200, dtype=int))
+    with pytest.raises(MemoryError, match=r"Graphs over 3,000 columns take about 27000000 bytes"):
+        structure_score(np.eye(2, 3000, dtype=int), [("x0", "x1")])

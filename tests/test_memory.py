@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from skbn.subsets import memory
-from skbn.subsets.memory import (
+from skbn.counting import memory
+from skbn.counting.memory import (
     _control_group,
     available_memory,
     memory_limit,
@@ -26,7 +26,7 @@ def test_available_memory_is_something():
 def test_a_limit_of_the_address_space_counts():
     pytest.importorskip("resource")
     code = (
-        "import resource; from skbn.subsets.memory import available_memory\n"
+        "import resource; from skbn.counting.memory import available_memory\n"
         "resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))\n"
         "print(available_memory())"
     )
@@ -41,7 +41,7 @@ def test_a_control_group_leaves_what_it_does_not_use_or_can_drop(version, tmp_pa
         1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     }
     limit, used, cached = names[version]
-    monkeypatch.setattr("skbn.subsets.memory.Path", lambda folder, name: tmp_path / name)
+    monkeypatch.setattr("skbn.counting.memory.Path", lambda folder, name: tmp_path / name)
     assert _control_group() == math.inf
     (tmp_path / limit).write_text("1000\n")
     (tmp_path / used).write_text("600\n")

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from skbn.bif.names import spell, state_identifiers, variable_identifiers
+from skbn.counting.memory import refuse_array
 from skbn.parameters.conditional_table import ConditionalTable, readable_count
-from skbn.subsets.memory import refuse_array
 
 NAME_PROPERTY, STATES_PROPERTY = "skbn_name", "skbn_states"
 _MOST_ENTRIES = 2**22

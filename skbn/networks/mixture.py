@@ -7,10 +7,10 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax
 
+from skbn.counting.memory import refuse_array
 from skbn.inference.inference import refuse_answer
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable
-from skbn.subsets.memory import refuse_array
 
 # Numbers of all networks for one block of rows.
 _BLOCK = 2**20

@@ -8,9 +8,9 @@ import numpy as np
 
 from skbn.counting.counts import count_configurations
 from skbn.counting.data import CategoricalData
+from skbn.counting.memory import refuse_array
 from skbn.parameters.configurations import EveryConfiguration, ObservedConfigurations
 from skbn.scores.special import log_of
-from skbn.subsets.memory import refuse_array
 
 # There is a place for every configuration, seen or not, where that takes at most so many entries or
 # so many times the observed ones: reading it is then one multiplication per parent.

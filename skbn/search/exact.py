@@ -12,11 +12,11 @@ from joblib import effective_n_jobs
 
 from skbn.counting.counts import count_family
 from skbn.counting.data import CategoricalData
+from skbn.counting.memory import memory_limit, refuse_if_too_large
 from skbn.graphs.graph_prior import EdgePenalty, LogPrior
 from skbn.scores.local_scores import LocalScores
 from skbn.scores.score import Family, constant_of, terms_of
 from skbn.search._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
-from skbn.subsets.memory import memory_limit, refuse_if_too_large
 from skbn.subsets.parent_sets import ParentRules, as_set, bits
 from skbn.subsets.signatures import Signatures
 from skbn.subsets.subset_scores import SubsetScores, fill_layers
