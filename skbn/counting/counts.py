@@ -57,14 +57,19 @@ def count_joint_states(data: CategoricalData, variables: Sequence[int]) -> Joint
 
 def count_configurations(
     data: CategoricalData, child: int, parents: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The observed configurations of `parents`, and the counts of the child's states in each.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The observed configurations of `parents`, and how often the child's states occur in each.
+
+    Memory grows with the rows alone, whatever the number of states.
 
     Returns
     -------
     configurations : ndarray of shape (n_observed, n_parents), unsigned integers
         In lexicographic order.
-    counts : ndarray of shape (n_observed, cardinality of `child`), float64
+    cells : ndarray of shape (n_cells,), int64
+        The observed cells: the place of the configuration times the cardinality of `child`, plus
+        the state; increasing.
+    counts : ndarray of shape (n_cells,), float64
     """
     variables = np.array([*parents, child], dtype=np.int32)
     *cardinalities, r = data.cardinalities[variables].tolist()
@@ -72,16 +77,17 @@ def count_configurations(
     if table is not None:
         table = table.reshape(-1, r)
         observed = np.flatnonzero(table.any(axis=1))
+        table = table[observed].ravel()
+        cells = np.flatnonzero(table)
         configurations = _states_of(observed, cardinalities, data.codes.dtype)
-        return configurations, table[observed].astype(np.float64)
+        return configurations, cells, table[cells].astype(np.float64)
     joint = count_joint_states(data, variables)
     configurations = joint.states[:, :-1]
     # The cells are in lexicographic order, so those of one configuration stand together.
     starts = np.ones(len(configurations), dtype=bool)
     starts[1:] = (configurations[1:] != configurations[:-1]).any(axis=1)
-    counts = np.zeros((int(starts.sum()), r))
-    counts[np.cumsum(starts) - 1, joint.states[:, -1]] = joint.counts
-    return np.ascontiguousarray(configurations[starts]), counts
+    cells = (np.cumsum(starts) - 1) * r + joint.states[:, -1]
+    return np.ascontiguousarray(configurations[starts]), cells, joint.counts
 
 
 def _count_all(

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 from joblib import effective_n_jobs
 
+from skbn.counting.memory import memory_limit
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import LogPrior
 from skbn.posteriors.family_weights import FamilyWeights, without_constants
@@ -13,7 +14,6 @@ from skbn.posteriors.graph_counts import log_prior_total
 from skbn.posteriors.graph_posterior import EdgePosteriors, GraphState, refuse_sums
 from skbn.posteriors.graph_sums import GraphSums, sum_over_members
 from skbn.scores.local_scores import LocalScores
-from skbn.subsets.memory import memory_limit
 from skbn.subsets.signatures import Signatures
 from skbn.subsets.workers import Workers
 

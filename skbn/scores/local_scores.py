@@ -10,7 +10,7 @@ from skbn.counting._counting import sum_families
 from skbn.counting.counts import count_family
 from skbn.counting.data import CategoricalData
 from skbn.counting.packs import PackLevels
-from skbn.scores.score import Family, Score, terms_of
+from skbn.scores.score import Family, Score, constant_of, terms_of
 from skbn.scores.shapes import Shapes
 from skbn.scores.tails import Tail
 from skbn.scores.term_tables import KnownTerms, TermTables, key_of, tail_of
@@ -180,7 +180,7 @@ class LocalScores:
         return (
             float(np.sum(terms_of(self.score.cell_terms, cells, family)))
             - float(np.sum(terms_of(self.score.parent_terms, parent_counts, family)))
-            + self.score.constant(family)
+            + constant_of(self.score, family)
         )
 
     def _evaluate_natively(

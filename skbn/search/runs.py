@@ -99,6 +99,8 @@ def _run(
     told = {}
     if progress is not None and getattr(search, "tells_progress", False):
         told["progress"] = progress.advance
+    elif progress is not None and getattr(search, "tells_sweeps", False):
+        told["progress"] = progress.sweep
     result = search.search(scores, start, constraints, rng, max_iter, **told)
     if progress is not None and progress.end(result):
         stops.append(True)

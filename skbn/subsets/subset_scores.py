@@ -9,7 +9,7 @@ import numpy as np
 from skbn.counting.counts import count_joint_states
 from skbn.scores.by_name import SCORES
 from skbn.scores.local_scores import LocalScores
-from skbn.scores.score import Family, no_constant
+from skbn.scores.score import Family, constant_of, no_constant, terms_of
 from skbn.subsets.layers import Layer, Terms
 from skbn.subsets.parent_sets import ParentRules, bits
 from skbn.subsets.subset_sums import SubsetSums
@@ -122,8 +122,8 @@ class SubsetScores:
         """Whether set terms are the cell and parent terms, which a subclass may have changed."""
         score = self._scores.score
         return type(score) in _OWN_SCORES or all(
-            np.allclose(score.set_terms(counts, n_states, family), terms(counts, family),
-                        rtol=1e-12, atol=0)
+            np.allclose(score.set_terms(counts, n_states, family),
+                        terms_of(terms, counts, family), rtol=1e-12, atol=0)
             for counts, family in self._probes()
             for terms, n_states in (
                 (score.cell_terms, family.cardinality * family.n_parent_states),
@@ -168,9 +168,9 @@ class SubsetScores:
                 (self._parent_terms_of(k), None) for k in range(len(signatures.classes))
             ]
         self.layers = list(cell_layers)
-        for k, (terms_of, terms_at) in enumerate(parent_terms):
+        for k, (of_signature, terms_at) in enumerate(parent_terms):
             self.layers.append(
-                Layer(terms_of, self._penalty * sizes - self._constants(k), terms_at)
+                Layer(of_signature, self._penalty * sizes - self._constants(k), terms_at)
             )
         for child, k in enumerate(signatures.class_of):
             self.plus[child] = k if len(cell_layers) > 1 else 0
@@ -180,16 +180,16 @@ class SubsetScores:
         """Terms of a score that is a difference of one function of sets."""
         score, signatures = self._scores.score, self._counting.signatures
 
-        def terms_of(signature: int) -> Terms:
+        def of_signature(signature: int) -> Terms:
             n_states = signatures.states[signature]
             family = self._family(1, n_states, signatures.sizes[signature])
             return lambda counts: score.set_terms(counts, n_states, family)
 
         if not self._has_many_set_terms():
-            return terms_of, None
+            return of_signature, None
         log_states = np.array([math.log(n_states) for n_states in signatures.states])
         family = self._family(1, 1, 0)
-        return terms_of, lambda counts, which: score.set_terms_of_many(
+        return of_signature, lambda counts, which: score.set_terms_of_many(
             counts, which, log_states, family
         )
 
@@ -211,13 +211,13 @@ class SubsetScores:
         )
 
     def _parent_terms_of(self, k: int) -> Callable[[int], Terms | None]:
-        def terms_of(signature: int) -> Terms | None:
+        def of_signature(signature: int) -> Terms | None:
             family = self._family_of_parents(k, signature)
             if family is None:
                 return None
-            return lambda counts: self._scores.score.parent_terms(counts, family)
+            return lambda counts: terms_of(self._scores.score.parent_terms, counts, family)
 
-        return terms_of
+        return of_signature
 
     def _cell_layers(self) -> list[Layer]:
         """Cell terms per class of the child, or once if they are the same for all classes."""
@@ -225,18 +225,18 @@ class SubsetScores:
         signatures = counting.signatures
         counts = np.append(np.arange(1.0, counting.table_length), self._scores.data.n_samples)
 
-        def terms_of(signature: int, k: int | None) -> Terms | None:
+        def of_signature(signature: int, k: int | None) -> Terms | None:
             members = signatures.members[signature]
             if k is None:
                 k = next((k for k, count in enumerate(members) if count), None)
             if k is None or not members[k]:
                 return None
             family = self._family_of_set(k, signature)
-            return lambda counts: score.cell_terms(counts, family)
+            return lambda counts: terms_of(score.cell_terms, counts, family)
 
         def differ(signature: int) -> bool:
             tables = [
-                terms_of(signature, k)(counts)
+                of_signature(signature, k)(counts)
                 for k, count in enumerate(signatures.members[signature]) if count
             ]
             return any(not np.array_equal(tables[0], table) for table in tables[1:])
@@ -244,10 +244,10 @@ class SubsetScores:
         nothing = np.zeros(signatures.n)
         if any(differ(signature) for signature in range(signatures.n)):
             return [
-                Layer(lambda signature, k=k: terms_of(signature, k), nothing)
+                Layer(lambda signature, k=k: of_signature(signature, k), nothing)
                 for k in range(len(signatures.classes))
             ]
-        return [Layer(lambda signature: terms_of(signature, None), nothing)]
+        return [Layer(lambda signature: of_signature(signature, None), nothing)]
 
     def _constants(self, k: int) -> np.ndarray:
         """Constants of the families of a child of class k, by signature of the parents."""
@@ -257,7 +257,7 @@ class SubsetScores:
         for signature in range(len(constants)):
             family = self._family_of_parents(k, signature)
             if family is not None:
-                constants[signature] = self._scores.score.constant(family)
+                constants[signature] = constant_of(self._scores.score, family)
         return constants
 
     def _potential(self) -> np.ndarray | None:
@@ -272,7 +272,7 @@ class SubsetScores:
         for signature in range(1, signatures.n):
             values = [
                 potential[signature - signatures.strides[k]]
-                + self._scores.score.constant(self._family_of_set(k, signature))
+                + constant_of(self._scores.score, self._family_of_set(k, signature))
                 for k, count in enumerate(signatures.members[signature]) if count
             ]
             tolerance = 1e-13 * max(map(abs, values))
