@@ -214,7 +214,7 @@ def test_rows_drawn_come_in_no_order(table):
     """One network knows one state, and the other the other: rows of both are mixed."""
     networks = [
         BayesianNetwork([0], [np.arange(2)], [
-            ConditionalTable(0, (), 2, (), np.zeros((1, 0), dtype=np.uint8), np.log([p]))
+            ConditionalTable.from_rows(0, (), 2, (), np.zeros((1, 0), dtype=np.uint8), np.log([p]))
         ])
         for p in ([1.0, 1e-300], [1e-300, 1.0])
     ]

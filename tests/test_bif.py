@@ -83,7 +83,7 @@ def random_network(rng, labels, categories):
         rows = rng.dirichlet(np.full(r, 0.3), len(seen))
         with np.errstate(divide="ignore"):
             rows = np.log(rows)
-        tables.append(ConditionalTable(
+        tables.append(ConditionalTable.from_rows(
             child, parents, r, sizes, every[seen].reshape(len(seen), len(parents)), rows
         ))
     return BayesianNetwork(labels, categories, tables)
@@ -469,7 +469,7 @@ def test_identifiers_are_plain_and_differ():
 
 
 def test_probabilities_smaller_than_every_float_stay_possible():
-    table = ConditionalTable(
+    table = ConditionalTable.from_rows(
         0, (), 3, (), np.zeros((1, 0), np.uint8), np.array([[-900.25, -720.5, np.log1p(-1e-300)]])
     )
     network = BayesianNetwork(["x"], [np.array(["a", "b", "c"], dtype=object)], [table])

@@ -16,14 +16,14 @@ PLAIN = ["asia", "alarm", "insurance", "sachs"]
 def awkward_network():
     """Three variables whose names and states no other program takes as they are."""
     states = [["< 5", ">= 5 %", ""], ["a,b", "(0,1]"], [1, 2, 3], ["a;b", "//", "{}"]]
-    rng = np.random.default_rng(0)
+    rng, table = np.random.default_rng(0), ConditionalTable.from_rows
     tables = [
-        ConditionalTable(0, (), 3, (), np.zeros((1, 0), np.uint8), np.log([[0.5, 0.3, 0.2]])),
-        ConditionalTable(1, (0,), 2, (3,), np.array([[1]], np.uint8), np.log([[0.9, 0.1]])),
-        ConditionalTable(2, (0, 1), 3, (3, 2), np.array([[0, 1], [2, 0]], np.uint8),
-                         np.log(rng.dirichlet(np.ones(3), 2))),
-        ConditionalTable(3, (2,), 3, (3,), np.arange(3, dtype=np.uint8)[:, None],
-                         np.log(rng.dirichlet(np.ones(3), 3))),
+        table(0, (), 3, (), np.zeros((1, 0), np.uint8), np.log([[0.5, 0.3, 0.2]])),
+        table(1, (0,), 2, (3,), np.array([[1]], np.uint8), np.log([[0.9, 0.1]])),
+        table(2, (0, 1), 3, (3, 2), np.array([[0, 1], [2, 0]], np.uint8),
+              np.log(rng.dirichlet(np.ones(3), 2))),
+        table(3, (2,), 3, (3,), np.arange(3, dtype=np.uint8)[:, None],
+              np.log(rng.dirichlet(np.ones(3), 3))),
     ]
     labels = ["table", "an \"ü\"|{}", 7, "Table"]
     return BayesianNetwork(labels, [np.array(s, dtype=object) for s in states], tables)

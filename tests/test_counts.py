@@ -116,16 +116,16 @@ def test_configurations_and_their_counts_are_those_of_a_dictionary(twin, table, 
         st.lists(st.sampled_from(range(len(codes))), unique=True, min_size=1)
     )
     encoded = CategoricalData.from_codes(codes, cardinalities, weights)
-    configurations, counts = count_configurations(encoded, child, parents)
+    configurations, cells, counts = count_configurations(encoded, child, parents)
     event(f"many states: {math.prod(cardinalities[v] for v in (child, *parents)) > 4200}")
     expected = twin(codes, cardinalities, weights).counts([*parents, child])
     assert counts.dtype == np.float64
-    assert counts.shape == (len(configurations), cardinalities[child])
     found = list(map(tuple, configurations.tolist()))
     assert found == sorted({state[:-1] for state in expected})
-    exact = np.zeros(counts.shape)
-    for state, count in expected.items():
-        exact[found.index(state[:-1]), state[-1]] = count
+    places, states = (part.tolist() for part in np.divmod(cells, cardinalities[child]))
+    listed = [(*found[place], state) for place, state in zip(places, states, strict=True)]
+    assert listed == sorted(expected)
+    exact = [expected[state] for state in listed]
     np.testing.assert_allclose(counts, exact, rtol=1e-13, atol=0)
 
 

@@ -14,6 +14,7 @@ from sklearn.base import clone
 from sklearn.exceptions import DataConversionWarning, NotFittedError
 
 from skbn import BayesNetClassifier, BayesNetStructureEstimator, TabuSearch, structure_score
+from skbn.estimators import predictions
 from skbn.scores.bayesian import BDeu
 
 NAMES = ["a", "b", "c", "d"]
@@ -417,6 +418,28 @@ def test_samples_are_the_kind_of_table_that_was_fitted(table):
     assert np.isfinite(estimator.score(drawn))
     assert estimator.predict(drawn).shape == (7, 4)
     BayesNetStructureEstimator(categories=estimator.categories_).fit(drawn)
+
+
+@pytest.mark.parametrize("with_y", [False, True])
+@pytest.mark.parametrize("gaps", [False, True])
+def test_blocks_of_rows_change_no_prediction(with_y, gaps, monkeypatch):
+    X, y = codes_of_a_table()
+    bn = BayesNetStructureEstimator(init=EDGES if with_y else EDGES[:3], max_iter=0)
+    X = pd.DataFrame(X, columns=NAMES)
+    bn.fit(X, pd.Series(y, name="y") if with_y else None)
+    rows = X.astype(float)
+    if gaps:
+        rows[np.random.default_rng(1).random(X.shape) < 0.3] = np.nan
+    proba = bn.predict_proba(rows)
+    if with_y:
+        expected = bn.classes_[proba.argmax(axis=1)]
+    else:
+        expected = np.stack([
+            levels[p.argmax(axis=1)] for levels, p in zip(bn.categories_, proba, strict=True)
+        ], axis=1)
+    for block in (1, 20, 10**6):
+        monkeypatch.setattr(predictions, "_BLOCK", block)
+        np.testing.assert_array_equal(bn.predict(rows), expected)
 
 
 def test_predictions_keep_the_type_of_the_levels():

@@ -57,7 +57,7 @@ def with_zeros(rng, n, most=3):
         p[p.sum(axis=1) == 0, 0] = 1.0
         with np.errstate(divide="ignore"):
             log_p = np.log(p / p.sum(axis=1, keepdims=True))
-        tables.append(ConditionalTable(
+        tables.append(ConditionalTable.from_rows(
             child, parents, int(cardinalities[child]), tuple(sizes), configurations, log_p))
     return named(tables)
 
@@ -247,7 +247,7 @@ def chain(log_tables):
         sizes = (len(log_p),) if child else ()
         configurations = np.arange(len(log_p), dtype=smallest_code_type(len(log_p)))
         configurations = configurations[:, None][:, : len(parents)]
-        tables.append(ConditionalTable(
+        tables.append(ConditionalTable.from_rows(
             child, parents, log_p.shape[1], sizes, configurations, log_p))
     return named(tables)
 
@@ -286,7 +286,7 @@ def test_what_contradicts_itself_beyond_the_floats_is_exact_too():
     ]
     tables = list(chain(log_tables).tables)
     configurations = np.array([[0], [1]], dtype=np.uint8)
-    tables[2] = ConditionalTable(2, (0,), 2, (2,), configurations, log_tables[1])
+    tables[2] = ConditionalTable.from_rows(2, (0,), 2, (2,), configurations, log_tables[1])
     network = named(tables)
     codes = np.array([[0], [0], [1]], dtype=np.uint8)
     missing = np.array([[True], [False], [False]])

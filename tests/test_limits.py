@@ -1,18 +1,24 @@
 """Tables and parameters at the ends of what numbers can hold; slower ones: tests/limits.py."""
 
 import math
+import pickle
+import tracemalloc
 from collections import Counter
 
 import mpmath
 import numpy as np
+import pandas as pd
 import pytest
 
 from skbn import (
+    BayesNetAverager,
+    BayesNetClassifier,
     BayesNetStructureEstimator,
     analytic_ess,
     edge_report,
     structure_score,
 )
+from skbn.counting import memory
 
 ESS = [1e-300, 1e-12, 1.0, 1e12, 1e300]
 
@@ -168,3 +174,115 @@ def test_searches_at_the_ends_of_the_equivalent_sample_size(search, ess):
     assert model.structure_score_ == pytest.approx(expected, rel=1e-11)
     exact = BayesNetStructureEstimator(search="exact", ess=ess).fit(codes)
     assert model.structure_score_ <= exact.structure_score_ + 1e-9 * abs(exact.structure_score_)
+
+
+# Columns that are different in nearly every row: 16,000 rows of 16,000 states.
+
+N = 16_000
+
+
+@pytest.fixture(scope="module")
+def identifiers():
+    """A table, the network row -> code -> kind, which only fits if it keeps what was observed."""
+    table = pd.DataFrame({
+        "row": range(N), "code": [f"k{i}" for i in range(N)], "kind": [i % 2 for i in range(N)],
+    }).astype("category")
+    tracemalloc.start()
+    bn = BayesNetStructureEstimator(init=[("row", "code"), ("code", "kind")], max_iter=0).fit(table)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return table, bn, taken
+
+
+@pytest.fixture
+def little_memory(monkeypatch):
+    """A machine with 200 MB left."""
+    monkeypatch.setattr(memory, "_physical", lambda: 2e8)
+
+
+def test_parameters_of_identifiers_take_little_memory(identifiers):
+    table, bn, taken = identifiers
+    assert taken < 1e8  # 16,000 x 16,000 floats are 2 GB
+    assert len(pickle.dumps(bn)) < 3e6
+    # Equation 3 with one row in each configuration, by hand.
+    a = 1.0
+    seen = math.log((1 + a / N**2) / (1 + a / N))
+    expected = -math.log(N) + seen + math.log((1 + a / (2 * N)) / (1 + a / N))
+    np.testing.assert_allclose(bn.score_samples(table), expected, rtol=1e-12)
+    codes = bn.network_.log_prob({"row": 3, "code": "k7"})
+    assert codes == pytest.approx(-math.log(N) + math.log((a / N**2) / (1 + a / N)), rel=1e-12)
+
+
+def test_identifiers_are_predicted_in_blocks(identifiers, little_memory):
+    table, bn, _ = identifiers
+    rows = table[7:57]
+    tracemalloc.start()
+    predicted = bn.predict(rows)
+    taken = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert predicted.tolist() == rows.to_numpy(dtype=object).tolist()
+    assert taken < 2e8
+    of_code = BayesNetStructureEstimator(init=[("row", "code")], max_iter=0).fit(
+        table[["row"]], table["code"]
+    )
+    assert of_code.predict(rows[["row"]]).tolist() == rows["code"].tolist()
+    # Whatever fits is given.
+    best = of_code.predict_proba(rows[["row"]][:2]).argmax(axis=1)
+    assert of_code.classes_[best].tolist() == ["k7", "k8"]
+
+
+def averager(table):
+    return BayesNetAverager(n_graphs=3, random_state=0).fit(table)
+
+
+def classifier():
+    """Fitted to two rows; its target declares 16,000 classes."""
+    return BayesNetClassifier(categories={"x0": [0, 1], "y": range(N)}).fit([[0], [1]], [3, 5])
+
+
+@pytest.mark.parametrize(
+    ("ask", "named"),
+    [
+        (lambda bn, X: bn.predict_proba(X), "16,000 states of 'row' in 16,000 rows"),
+        (lambda bn, X: averager(X).predict_proba(X), "16,000 states of 'row' in 16,000 rows"),
+        (lambda bn, X: classifier().predict_log_proba([[0]] * N), "16,000 states of 'y' in 16,000"),
+        (lambda bn, X: bn.network_.posterior("code", X[["row"]]),
+         "16,000 states of 'code' in 16,000 rows"),
+        (lambda bn, X: bn.network_.cpt("code").probabilities, "The table of 'code' has 16,000"),
+        (lambda bn, X: bn.network_.cpt("code").to_frame(), "The table of 'code' has 16,000"),
+        (lambda bn, X: bn.network_.to_networkx(), "The table of 'code' has 16,000"),
+        (lambda bn, X: bn.network_.tables[1].log_probabilities, "The table of 'variable 1' has"),
+        (lambda bn, X: bn.network_.to_bif(default_rows=True), "in the table of 'code'"),
+    ],
+    ids=[
+        "predict_proba", "averager", "predict_log_proba", "posterior", "probabilities", "to_frame",
+        "to_networkx", "log_probabilities", "to_bif",
+    ],
+)
+def test_what_would_not_fit_is_refused_by_column_and_size(identifiers, little_memory, ask, named):
+    table, bn, _ = identifiers
+    with pytest.raises(MemoryError, match=r"about \d+ bytes \(.* GB\), more than .* all") as caught:
+        ask(bn, table)
+    assert named in str(caught.value)
+    assert "identifiers" in str(caught.value)
+    assert len(str(caught.value)) < 600
+
+
+def test_tables_of_identifiers_print_what_they_print_of_any(identifiers, little_memory):
+    _, bn, _ = identifiers
+    lines = str(bn.network_.cpt("code")).splitlines()
+    assert lines[0] == "P(code | row)"
+    assert lines[1].split() == ["row", *sorted(f"k{i}" for i in range(N))[:12], "..."]
+    assert lines[2].split()[:3] == ["0", "0.9999", "4e-09"]
+    assert "15,970 more observed configurations" in lines[-1]
+    assert bn.network_.cpt("code")._repr_html_().count("<tr>") == 31
+
+
+@pytest.mark.parametrize("search", ["greedy", "order", "exact"])
+def test_a_search_over_too_many_columns_is_refused_before_it_starts(search, monkeypatch):
+    monkeypatch.setattr(memory, "_physical", lambda: 1e7)
+    # 16 bytes for each of 1,200^2 pairs.
+    with pytest.raises(MemoryError, match=r"Graphs over 1,200 columns take about 23040000 bytes"):
+        BayesNetStructureEstimator(search=search).fit(np.eye(2, 1200, dtype=int))
+    with pytest.raises(MemoryError, match=r"Graphs over 3,000 columns take about 27000000 bytes"):
+        structure_score(np.eye(2, 3000, dtype=int), [("x0", "x1")])

@@ -6,11 +6,13 @@ import sys
 
 import pytest
 
-from skbn.subsets.memory import (
+from skbn.counting import memory
+from skbn.counting.memory import (
     _control_group,
     available_memory,
     memory_limit,
     readable,
+    refuse_array,
     refuse_if_too_large,
 )
 
@@ -24,7 +26,7 @@ def test_available_memory_is_something():
 def test_a_limit_of_the_address_space_counts():
     pytest.importorskip("resource")
     code = (
-        "import resource; from skbn.subsets.memory import available_memory\n"
+        "import resource; from skbn.counting.memory import available_memory\n"
         "resource.setrlimit(resource.RLIMIT_AS, (3 * 2**30, 3 * 2**30))\n"
         "print(available_memory())"
     )
@@ -39,7 +41,7 @@ def test_a_control_group_leaves_what_it_does_not_use_or_can_drop(version, tmp_pa
         1: ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"),
     }
     limit, used, cached = names[version]
-    monkeypatch.setattr("skbn.subsets.memory.Path", lambda folder, name: tmp_path / name)
+    monkeypatch.setattr("skbn.counting.memory.Path", lambda folder, name: tmp_path / name)
     assert _control_group() == math.inf
     (tmp_path / limit).write_text("1000\n")
     (tmp_path / used).write_text("600\n")
@@ -49,12 +51,32 @@ def test_a_control_group_leaves_what_it_does_not_use_or_can_drop(version, tmp_pa
     assert _control_group() == math.inf
 
 
-def test_refusal_names_both_numbers_and_the_cure():
-    refuse_if_too_large(10, 10, "It takes", "Take less.")
+@pytest.mark.parametrize(
+    ("name", "origin"),
+    [
+        ("_physical", "more than the limit of 8 bytes (8e-09 GB), all that is free on this "
+                      "machine."),
+        ("_control_group", "all that its container or job queue leaves this process."),
+        ("_address_space", "all that the limit of the address space leaves (ulimit -v)."),
+    ],
+)
+def test_refusal_says_where_the_limit_comes_from(name, origin, monkeypatch):
+    monkeypatch.setattr(memory, name, lambda: 8.0)
     with pytest.raises(MemoryError) as caught:
-        refuse_if_too_large(2 * 10**9, 10**9, "It takes", "Take less.")
+        refuse_if_too_large(9, available_memory(), "It takes", "Take less.")
+    assert origin in str(caught.value)
+    # Small arrays do not ask.
+    refuse_array(9, "It takes", "Take less.")
+    with pytest.raises(MemoryError, match="It takes about 80000000 bytes"):
+        refuse_array(10**7, "It takes", "Take less.")
+
+
+def test_refusal_names_both_numbers_and_the_cure():
+    refuse_if_too_large(10, memory_limit(10), "It takes", "Take less.")
+    with pytest.raises(MemoryError) as caught:
+        refuse_if_too_large(2 * 10**9, memory_limit(10**9), "It takes", "Take less.")
     assert str(caught.value) == (
-        "It takes about 2000000000 bytes (2 GB), more than the limit of 1000000000 bytes (1 GB). "
-        "Take less."
+        "It takes about 2000000000 bytes (2 GB), more than the limit of 1000000000 bytes (1 GB), "
+        "which max_memory sets. Take less."
     )
     assert readable(10**400) == "1e400 bytes"

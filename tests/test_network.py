@@ -200,8 +200,8 @@ def test_probability_zero_never_becomes_nan():
         never = np.log(np.array([[1.0, 0.0]]))
     states, none = np.array([[0], [1]], dtype=np.uint8), np.empty((1, 0), dtype=np.uint8)
     tables = [
-        ConditionalTable(0, (), 2, (), none, never),
-        ConditionalTable(1, (0,), 2, (2,), states, copy),
+        ConditionalTable.from_rows(0, (), 2, (), none, never),
+        ConditionalTable.from_rows(1, (0,), 2, (2,), states, copy),
     ]
     network = BayesianNetwork(["a", "b"], [np.arange(2)] * 2, tables)
     rows = every_row([2, 2])

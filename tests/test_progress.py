@@ -1,5 +1,7 @@
 """What a fit tells while it runs: scikit-learn's callbacks and printed lines."""
 
+import re
+
 import joblib
 import numpy as np
 import pytest
@@ -73,6 +75,60 @@ def test_an_exact_search_tells_how_much_is_done():
     assert note.begun.count(("run", 0)) == 1
     parts = [number for name, number in note.ended if name == "part"]
     assert parts == list(range(20))
+
+
+def woven_table():
+    """Each column follows two before it, so that a random order is far from the best."""
+    rng = np.random.default_rng(1)
+    X = rng.integers(0, 3, size=(500, 12))
+    for j in range(2, 12):
+        X[:, j] = np.where(rng.random(500) < 0.8, (X[:, j - 1] + X[:, j - 2]) % 3, X[:, j])
+    return X[:, rng.permutation(12)]
+
+
+@pytest.mark.parametrize("n_jobs", [None, 2])
+def test_an_order_search_tells_of_its_sweeps(n_jobs, capsys):
+    note = Note()
+    model = BayesNetStructureEstimator(
+        search="order", n_restarts=2, n_jobs=n_jobs, random_state=0, verbose=1)
+    model.set_callbacks(note).fit(woven_table())
+    assert note.begun.count(("run", 0)) == 1
+    lines = capsys.readouterr().out.splitlines()
+    n_sweeps = 0
+    for run, score in enumerate(model.restart_scores_):
+        of_run = [line for line in lines if line.startswith(f"ess 1, run {run}: ")]
+        told = [re.fullmatch(
+            rf"ess 1, run {run}: (first order|sweep (\d+)), score (-\d+\.\d{{4}}), "
+            r"([\d,]+) families counted, \d+\.\d s", line) for line in of_run[:-1]]
+        assert [line[1] for line in told] == [
+            "first order", *(f"sweep {k}" for k in range(1, len(told)))]
+        scores = [float(line[3]) for line in told]
+        assert scores == sorted(scores)
+        counted = [int(line[4].replace(",", "")) for line in told]
+        assert counted[0] >= 12 * 12
+        # Threads count together, and may miss some of what another counts just now.
+        assert n_jobs or counted == sorted(counted)
+        # What the last sweep leaves, the run ends with.
+        assert scores[-1] == pytest.approx(score, abs=1e-3)
+        assert of_run[-1].endswith(f"after {len(told) - 1} rounds")
+        n_sweeps += len(told) - 1
+    assert n_sweeps >= 6
+    assert n_jobs or counted[-1] <= model.n_evaluations_
+    sweeps = [number for name, number in note.ended if name == "sweep"]
+    assert len(sweeps) == n_sweeps and sweeps.count(0) == 3
+    assert sorted(note.begun) == sorted(note.ended)
+
+
+def test_sweeps_are_told_while_a_run_goes_on(capsys):
+    class Impatient(Note):
+        def on_fit_task_end(self, estimator, context):
+            if context.task_name == "sweep":
+                raise KeyboardInterrupt
+
+    model = BayesNetStructureEstimator(search="order", random_state=0, verbose=1)
+    with pytest.raises(KeyboardInterrupt):
+        model.set_callbacks(Impatient()).fit(woven_table())
+    assert "first order" in capsys.readouterr().out
 
 
 def test_a_callback_can_stop_the_restarts():

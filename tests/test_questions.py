@@ -47,14 +47,15 @@ def table(child, parents, sizes, first):
     p = np.array(first)
     with np.errstate(divide="ignore"):
         log_p = np.log(np.column_stack([p, 1 - p]))
-    return ConditionalTable(child, parents, 2, sizes, states.reshape(len(p), len(sizes)), log_p)
+    configurations = states.reshape(len(p), len(sizes))
+    return ConditionalTable.from_rows(child, parents, 2, sizes, configurations, log_p)
 
 
 NETWORK = BayesianNetwork(NAMES, STATES, [
     table(0, (3,), (3,), list(NO_RAIN.values())),
     table(1, (0,), (2,), list(OFF.values())),
     table(2, (0, 1), (2, 2), list(DRY.values())),
-    ConditionalTable(3, (), 3, (), np.zeros((1, 0), dtype=np.uint8), np.log([MONTH])),
+    ConditionalTable.from_rows(3, (), 3, (), np.zeros((1, 0), dtype=np.uint8), np.log([MONTH])),
 ])
 
 

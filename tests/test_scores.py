@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import gammaln
 
+from skbn import BayesNetStructureEstimator, edge_posteriors, structure_score
 from skbn.counting.data import CategoricalData
 from skbn.scores.bayesian import BDeu
 from skbn.scores.by_name import SCORES, as_score
@@ -438,5 +439,81 @@ def test_terms_are_one_float_per_count():
     np.testing.assert_array_equal(terms_of(own.cell_terms, counts, family), counts)
     np.testing.assert_array_equal(terms_of(lambda n, _: 1, counts, family), [1.0, 1.0, 1.0])
     np.testing.assert_array_equal(terms_of(lambda n, _: n.tolist(), counts, family), counts)
-    with pytest.raises(ValueError, match=r"\(2,\).*\(3,\)"):
+    with pytest.raises(ValueError, match=r"got 3 count\(s\) and returned .* shape \(2,\)"):
         terms_of(lambda n, _: n[1:], counts, family)
+
+
+class Wrong:
+    """Half the log-likelihood, but for one method that returns something else."""
+
+    def __init__(self, method, wrong, tabulated):
+        self.wrong, self.tabulated = {method: wrong}, tabulated
+
+    def cell_terms(self, counts, family):
+        return self.wrong.get("cell_terms", lambda n: n * np.log(n) / 2)(counts)
+
+    def parent_terms(self, counts, family):
+        return self.wrong.get("parent_terms", lambda n: n * np.log(n) / 2)(counts)
+
+    def constant(self, family):
+        return self.wrong.get("constant", lambda _: -1.0)(family)
+
+
+def fit(score, search):
+    return BayesNetStructureEstimator(score_type=score, search=search).fit(TABLE)
+
+
+TABLE = np.random.default_rng(0).integers(0, 3, (60, 4))
+DOORS = {
+    "greedy": lambda score: fit(score, "greedy"),
+    "order": lambda score: fit(score, "order"),
+    "exact": lambda score: fit(score, "exact"),
+    "structure_score": lambda score: structure_score(TABLE, [("x0", "x1")], score_type=score),
+    "edge_posteriors": lambda score: edge_posteriors(TABLE, score_type=score),
+}
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+@pytest.mark.parametrize("tabulated", [False, True])
+@pytest.mark.parametrize("method", ["cell_terms", "parent_terms"])
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        (lambda n: n[:-1], "an array of shape ("),
+        (lambda n: n[:, None], "an array of shape ("),
+        (lambda n: n * 1j, "type complex128"),
+        (lambda n: None, "None"),
+        (lambda n: "much", "'much'"),
+        (lambda n: [1.0, [2.0, 3.0]], "[1.0, [2.0, 3.0]]"),
+        (lambda n: [], "[]"),
+    ],
+    ids=["short", "column", "complex", "None", "text", "ragged", "empty"],
+)
+def test_terms_of_another_shape_are_refused_by_method(door, method, tabulated, wrong, what):
+    with pytest.raises(ValueError, match=rf"Wrong\.{method} got \d+ count\(s\) and ret") as caught:
+        door(Wrong(method, wrong, tabulated))
+    assert what in str(caught.value)
+    assert "Return one real number per count, in nats, or one for all of them." in str(caught.value)
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+@pytest.mark.parametrize("tabulated", [False, True])
+@pytest.mark.parametrize(
+    ("wrong", "what"),
+    [
+        (None, "None"), ("much", "'much'"), ([1.0], "[1.0]"), (1j, "1j"), (math.nan, "nan"),
+        (math.inf, "inf"), (np.ones(1), "an array of shape (1,) and type float64"),
+        (np.ones(3), "an array of shape (3,) and type float64"),
+    ],
+    ids=["None", "text", "list", "complex", "nan", "inf", "one", "array"],
+)
+def test_a_constant_is_one_real_number(door, tabulated, wrong, what):
+    with pytest.raises(ValueError, match="Return one real number, in nats, or -inf") as caught:
+        door(Wrong("constant", lambda _: wrong, tabulated))
+    assert f"Wrong.constant returned {what}." in str(caught.value)
+
+
+@pytest.mark.parametrize("constant", [-1, np.float32(-1), np.int64(-1), np.array(-1.0)])
+def test_a_constant_of_any_type_of_number(constant):
+    given = DOORS["structure_score"](Wrong("constant", lambda _: constant, True))
+    assert given == DOORS["structure_score"](Wrong("constant", lambda _: -1.0, True))

@@ -327,6 +327,20 @@ def test_a_function_must_return_numbers(value, problem):
         run("greedy", scores, init="full")
 
 
+@pytest.mark.parametrize(
+    ("value", "what"),
+    [
+        (None, "None"), ("much", "'much'"), ([0.0], r"\[0\.0\]"),
+        (np.ones(2), r"array\(\[1\., 1\.\]\)"),
+    ],
+)
+def test_what_is_no_number_is_refused_by_family(value, what, problem):
+    prior = read_graph_prior(lambda variable, parents: value, LABELS)
+    with pytest.raises(ValueError, match=f"gave {what} for 'a' with parents .* a number of nats"):
+        prior(0, (1, 2))
+    assert read_graph_prior(lambda variable, parents: np.array(-2), LABELS)(0, ()) == -2.0
+
+
 @every_search
 def test_costly_edges_are_few(name, problem):
     n_edges = []

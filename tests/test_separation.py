@@ -18,7 +18,7 @@ def random_network(rng, n, density):
         parents = tuple(p for p in range(child) if rng.random() < density)
         states = np.array(list(itertools.product(range(2), repeat=len(parents))), dtype=np.uint8)
         p = rng.uniform(0.1, 0.9, len(states))
-        tables.append(ConditionalTable(
+        tables.append(ConditionalTable.from_rows(
             child, parents, 2, (2,) * len(parents), states.reshape(len(states), len(parents)),
             np.log(np.column_stack([p, 1 - p])),
         ))

@@ -39,7 +39,7 @@ def conditional_table(
     if parents:
         order = np.lexsort(configurations.T[::-1])
         configurations, log_probabilities = configurations[order], log_probabilities[order]
-    return ConditionalTable(
+    return ConditionalTable.from_rows(
         child,
         tuple(parents[place] for place in places),
         log_probabilities.shape[1],

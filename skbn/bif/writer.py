@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from skbn.bif.names import spell, state_identifiers, variable_identifiers
+from skbn.counting.memory import refuse_array
 from skbn.parameters.conditional_table import ConditionalTable, readable_count
 
 NAME_PROPERTY, STATES_PROPERTY = "skbn_name", "skbn_states"
 _MOST_ENTRIES = 2**22
+# Floats that the text of one probability takes the room of, with what it is made from.
+_FLOATS_OF_TEXT = 12
 
 
 def bif_text(
@@ -35,11 +38,12 @@ def bif_text(
     ------
     ValueError
         For tables of more than four million probabilities, unless `default_rows`.
+    MemoryError
+        With `default_rows`, for tables that there is no room to write.
     TypeError
         For names that are neither text, number, truth value nor None.
     """
-    if not default_rows:
-        _refuse_large(labels, tables)
+    _refuse_large(labels, tables, default_rows)
     names = variable_identifiers(labels)
     states = [state_identifiers(levels.tolist()) for levels in categories]
     lines = ["network unknown {", "}"]
@@ -118,11 +122,25 @@ def _with_point(number: str) -> str:
     return number if "." in number or "e" in number else f"{number}.0"
 
 
-def _refuse_large(labels: Sequence[Hashable], tables: Sequence[ConditionalTable]) -> None:
-    sizes = [table.n_configurations * table.cardinality for table in tables]
+def _refuse_large(
+    labels: Sequence[Hashable], tables: Sequence[ConditionalTable], default_rows: bool
+) -> None:
+    sizes = [
+        table.cardinality
+        * (len(table.configurations) if default_rows else table.n_configurations)
+        for table in tables
+    ]
+    widest = max(range(len(sizes)), key=sizes.__getitem__)
+    if default_rows:
+        refuse_array(
+            _FLOATS_OF_TEXT * sum(sizes),
+            f"A BIF file with {sum(sizes):,} probabilities, {sizes[widest]:,} of them in the table "
+            f"of {labels[widest]!r}, takes",
+            "Leave out columns that are different in nearly every row, such as identifiers.",
+        )
+        return
     if sum(sizes) <= _MOST_ENTRIES:
         return
-    widest = max(range(len(sizes)), key=sizes.__getitem__)
     raise ValueError(
         f"A BIF file with a row for every parent configuration would hold "
         f"{readable_count(sum(sizes))} probabilities, {readable_count(sizes[widest])} of them in "

@@ -1,1 +1,1 @@
-"""Codes of a table, and how often rows come together."""
+"""Codes of a table, how often rows come together, and how much memory there is."""

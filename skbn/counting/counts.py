@@ -53,11 +53,14 @@ def count_joint_states(data: CategoricalData, variables: Sequence[int]) -> Joint
 
 def count_configurations(
     data: CategoricalData, child: int, parents: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray]:
-    """The observed configurations of `parents`, and the counts of the child's states in each.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The observed configurations of `parents`, and how often the child's states occur in each.
 
-    Configurations, of shape (n_observed, n_parents), are in lexicographic order; counts have the
-    shape (n_observed, cardinality of `child`).
+    Memory grows with the rows alone, whatever the number of states.
+
+    Configurations, of shape (n_observed, n_parents), are in lexicographic order. A cell is the
+    place of its configuration times the cardinality of `child`, plus the state; the observed ones
+    are increasing, and each has a count above 0.
     """
     variables = np.array([*parents, child], dtype=np.int32)
     *cardinalities, r = data.cardinalities[variables].tolist()
@@ -65,16 +68,17 @@ def count_configurations(
     if table is not None:
         table = table.reshape(-1, r)
         observed = np.flatnonzero(table.any(axis=1))
+        table = table[observed].ravel()
+        cells = np.flatnonzero(table)
         configurations = _states_of(observed, cardinalities, data.codes.dtype)
-        return configurations, table[observed].astype(np.float64)
+        return configurations, cells, table[cells].astype(np.float64)
     joint = count_joint_states(data, variables)
     configurations = joint.states[:, :-1]
     # The cells are in lexicographic order, so those of one configuration stand together.
     starts = np.ones(len(configurations), dtype=bool)
     starts[1:] = (configurations[1:] != configurations[:-1]).any(axis=1)
-    counts = np.zeros((int(starts.sum()), r))
-    counts[np.cumsum(starts) - 1, joint.states[:, -1]] = joint.counts
-    return np.ascontiguousarray(configurations[starts]), counts
+    cells = (np.cumsum(starts) - 1) * r + joint.states[:, -1]
+    return np.ascontiguousarray(configurations[starts]), cells, joint.counts
 
 
 def _count_all(

@@ -129,7 +129,8 @@ class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
             In nats, classes in the order of `classes_`; minus infinity for probability 0.
         """
         with np.errstate(divide="ignore"):
-            return np.log(self.predict_proba(X))
+            probabilities = self.predict_proba(X)
+            return np.log(probabilities, out=probabilities)
 
     def _check_y(self, y, table):
         y = super()._check_y(y, table)

@@ -109,8 +109,7 @@ class Learning:
         if self.progress is None:
             runs = run()
         else:
-            has_parts = getattr(self.search, "tells_progress", False)
-            with self.progress.search(ess, len(self.seeds), has_parts) as of_search:
+            with self.progress.search(ess, len(self.seeds), self.search) as of_search:
                 runs = run(progress=of_search.runs)
         self.n_evaluations += scores.n_evaluations
         self._found[key] = runs

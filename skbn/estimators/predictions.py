@@ -11,6 +11,9 @@ from skbn.tables.reading import check_weights
 from skbn.tables.templates import ColumnTemplate, TableTemplate, common_type
 from skbn.tables.values import ascending
 
+# Probabilities of so many states of rows are held at a time where only the best state is wanted.
+_BLOCK = 2**22
+
 
 class Predictions:
     """Scores, predictions and samples of an estimator, from its distribution of codes.
@@ -115,22 +118,22 @@ class Predictions:
             P(y | x) if the network was fitted with y, classes in the order of `classes_`. Otherwise
             one array of shape (n_samples,
             n_states) per column, P(column | the other columns).
+
+        Raises
+        ------
+        MemoryError
+            If there is no room for a column of so many states; `predict` works in blocks of rows.
         """
         codes, missing = self._read_codes(X)
         if self._has_y:
-            of_levels = self._distribution.conditional_codes(codes, len(codes) - 1, missing)
-            order = ascending(self.categories_[-1])
-            in_order = (order == np.arange(len(order))).all()
-            return of_levels if in_order else np.take(of_levels, order, axis=1)
-        return [
-            self._distribution.conditional_codes(codes, column, missing)
-            for column in range(len(codes))
-        ]
+            return self._conditional(codes, missing, len(codes) - 1)
+        return [self._conditional(codes, missing, column) for column in range(len(codes))]
 
     def predict(self, X):
         """Predict the class, or every column's state given all others, as the most probable.
 
-        Each column for itself; `BayesianNetwork.most_probable` completes a row as a whole.
+        Each column for itself; `BayesianNetwork.most_probable` completes a row as a whole. Works
+        in blocks of rows, so that columns of very many states take little memory.
 
         Parameters
         ----------
@@ -142,12 +145,12 @@ class Predictions:
         ndarray of shape (n_samples,) or (n_samples, n_features)
             Equally probable states: the first. Columns of several types make an array of objects.
         """
-        probabilities = self.predict_proba(X)
+        codes, missing = self._read_codes(X)
         if self._has_y:
-            return self.classes_[probabilities.argmax(axis=1)]
+            return self.classes_[self._best(codes, missing, len(codes) - 1)]
         states = [
-            levels[p.argmax(axis=1)]
-            for levels, p in zip(self.categories_, probabilities, strict=True)
+            levels[self._best(codes, missing, column)]
+            for column, levels in enumerate(self.categories_)
         ]
         # numpy would make text of the numbers beside a column of text.
         dtype = common_type(self._templates[0].dtype, self.categories_)
@@ -178,3 +181,23 @@ class Predictions:
             return x_template.build(codes, self.categories_)
         X = x_template.build(codes[:-1], self.categories_[:-1])
         return X, y_template.build(codes[-1], self.categories_[-1])
+
+    def _conditional(self, codes, missing, column: int) -> np.ndarray:
+        """P(column | the other columns) of rows of codes; y in the order of its classes."""
+        of_levels = self._distribution.conditional_codes(codes, column, missing)
+        if not self._has_y or column < len(codes) - 1:
+            return of_levels
+        order = ascending(self.categories_[-1])
+        in_order = (order == np.arange(len(order))).all()
+        return of_levels if in_order else np.take(of_levels, order, axis=1)
+
+    def _best(self, codes, missing, column: int) -> np.ndarray:
+        """The place of the most probable state of a column in every row."""
+        n_rows = codes.shape[1]
+        best = np.empty(n_rows, dtype=np.intp)
+        step = max(1, _BLOCK // len(self.categories_[column]))
+        for start in range(0, n_rows, step):
+            rows = slice(start, start + step)
+            gaps = None if missing is None else missing[:, rows]
+            best[rows] = self._conditional(codes[:, rows], gaps, column).argmax(axis=1)
+        return best

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from skbn.counting.memory import refuse_array
 from skbn.graphs.graph import DAG, CycleError, Move
 
 
@@ -59,7 +60,11 @@ class Constraints:
         ValueError
             For an unknown name, a column in two tiers, an edge from a column to itself, and for
             constraints that contradict each other; the message names the edges.
+        MemoryError
+            If there is no room for a search over so many columns.
         """
+        # Here, in the graphs of a search, and in what each move would gain.
+        _refuse_wide(len(labels), 16)
         index = {label: i for i, label in enumerate(labels)}
         plain = cls.none(len(labels), max_parents)
         required = edge_matrix(required_edges, index, "required_edges")
@@ -134,10 +139,19 @@ class Constraints:
             )
 
 
+def _refuse_wide(n_variables: int, n_bytes: int) -> None:
+    """Refuse so many bytes for each pair of columns if there is no room."""
+    refuse_array(
+        n_variables**2 * n_bytes // 8, f"Graphs over {n_variables:,} columns take",
+        "Use fewer columns.",
+    )
+
+
 def edge_matrix(
     edges: Iterable[tuple[Hashable, Hashable]] | None, index: dict[Hashable, int], name: str
 ) -> np.ndarray:
     """Adjacency matrix of (parent, child) names; `name` is the parameter they came from."""
+    _refuse_wide(len(index), 3)
     matrix = np.zeros((len(index), len(index)), dtype=bool)
     if edges is not None and not isinstance(edges, Iterable):
         edges = (edges,)

@@ -1,9 +1,12 @@
 """Prior beliefs about graphs, as sums over families."""
 
 import math
+import reprlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Real
+
+import numpy as np
 
 LogPrior = Callable[[int, tuple[int, ...]], float]
 
@@ -51,11 +54,14 @@ def read_graph_prior(
         return EdgePenalty(penalty)
 
     def log_prior(child: int, parents: tuple[int, ...]) -> float:
-        value = float(graph_prior(labels[child], tuple(labels[p] for p in parents)))
-        if math.isnan(value) or value == math.inf:
+        came = graph_prior(labels[child], tuple(labels[p] for p in parents))
+        is_number = isinstance(came, Real) or (isinstance(came, np.ndarray) and came.ndim == 0)
+        value = float(came) if is_number else math.nan
+        if not value < math.inf:
             raise ValueError(
-                f"graph_prior gave {value} for {labels[child]!r} with parents "
-                f"{[labels[p] for p in parents]}. It must return a number of nats or -inf."
+                f"graph_prior gave {value if is_number else reprlib.repr(came)} for "
+                f"{labels[child]!r} with parents {[labels[p] for p in parents]}. It must return a "
+                "number of nats or -inf."
             )
         return value
 

@@ -6,6 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from skbn.counting.memory import refuse_array
 from skbn.inference.contraction import (
     Outcome,
     record_maxima,
@@ -16,6 +17,7 @@ from skbn.inference.contraction import (
 from skbn.inference.elimination import LARGEST_TABLE, WideTableError
 from skbn.inference.patterns import Families
 from skbn.inference.row_groups import Job, group_rows
+from skbn.messages import first_few
 from skbn.parameters.conditional_table import ConditionalTable, readable_count
 
 # Rows are taken in blocks whose largest table has about this many numbers, and at most so many.
@@ -107,6 +109,8 @@ class Inference:
         ------
         ValueError
             If it needs a table of more than 2**25 entries.
+        MemoryError
+            If there is no room for the result.
         """
         asked = sorted(variables)
         self._require_narrow(asked, codes.shape[1])
@@ -249,6 +253,7 @@ class Inference:
                 f"{n_rows:,} rows, and at most {_LARGEST_ANSWER:,} are allocated. Ask for fewer "
                 "columns or rows at a time."
             )
+        refuse_answer([self.labels[variable] for variable in kept], size, n_rows)
 
     def _refuse(self, error: WideTableError) -> NoReturn:
         """Say by name what would be too wide."""
@@ -312,6 +317,17 @@ class Inference:
         if family not in self._probabilities:
             self._probabilities[family] = np.exp(self.tables[family].log_values)
         return self._probabilities[family]
+
+
+def refuse_answer(names: Sequence[Hashable], n_states: int, n_rows: int) -> None:
+    """Refuse the probabilities of the states of these columns in so many rows without room."""
+    refuse_array(
+        n_states * n_rows,
+        f"The probabilities of the {n_states:,} states of {first_few(names)} in {n_rows:,} rows "
+        "take",
+        "Ask for fewer rows at a time, or leave out columns that are different in nearly every "
+        "row, such as identifiers; predict takes little memory.",
+    )
 
 
 def _chunks(n_rows: int) -> Iterator[slice]:

@@ -27,7 +27,7 @@ def networkx_graph(
             label,
             states=levels.copy(),
             configurations=table.configurations.copy(),
-            log_probabilities=table.log_probabilities.copy(),
+            log_probabilities=table.log_rows(label),
         )
     for table in tables:
         for position, parent in enumerate(table.parents):

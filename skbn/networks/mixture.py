@@ -7,11 +7,15 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax
 
+from skbn.counting.memory import refuse_array
+from skbn.inference.inference import refuse_answer
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable
 
 # Numbers of all networks for one block of rows.
 _BLOCK = 2**20
+# The same where rows have gaps: planning how to sum them out pays for many rows only.
+_CHUNK = 2**24
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -56,11 +60,11 @@ class NetworkMixture:
         self, codes: np.ndarray, missing: np.ndarray | None = None
     ) -> np.ndarray:
         """ln p of what rows have; as `BayesianNetwork.log_prob_codes`."""
-        if missing is not None and missing.any():
-            return self._mean(np.stack([
-                network.log_prob_codes(codes, missing) for network in self.networks
-            ]))
         result = np.empty(codes.shape[1])
+        if missing is not None and missing.any():
+            for rows in self._chunks(codes.shape[1]):
+                result[rows] = self._mean(self._each_log_prob(codes[:, rows], missing[:, rows]))
+            return result
         for rows in self._blocks(codes.shape[1], 1):
             of_tables = np.stack([table.log_prob(codes[:, rows]) for table in self._tables])
             result[rows] = self._mean(self._use @ of_tables)
@@ -74,21 +78,13 @@ class NetworkMixture:
         Networks count by how well they explain the other columns, as the joint distribution has
         it, not by their weights alone.
         """
-        if missing is not None and np.delete(missing, variable, axis=0).any():
-            others = missing.copy()
-            others[variable] = True
-            of_networks = np.stack([
-                network.log_prob_codes(codes, others) for network in self.networks
-            ])
-            weights = softmax(of_networks + np.log(self.weights)[:, None], axis=0)
-            conditionals = (
-                network.conditional_codes(codes, variable, missing) for network in self.networks
-            )
-            return sum(
-                weight[:, None] * each for weight, each in zip(weights, conditionals, strict=True)
-            )
         cardinality = self.networks[0].tables[variable].cardinality
+        refuse_answer([self.networks[0].labels[variable]], cardinality, codes.shape[1])
         result = np.empty((codes.shape[1], cardinality))
+        if missing is not None and np.delete(missing, variable, axis=0).any():
+            for rows in self._chunks(codes.shape[1]):
+                result[rows] = self._conditional(codes[:, rows], variable, missing[:, rows])
+            return result
         for rows in self._blocks(codes.shape[1], cardinality):
             result[rows] = softmax(self._log_joint(codes[:, rows], variable), axis=1)
         return result
@@ -111,12 +107,37 @@ class NetworkMixture:
             places.append(chosen)
         return np.concatenate(parts, axis=1)[:, np.argsort(np.concatenate(places))]
 
+    def _conditional(self, codes: np.ndarray, variable: int, missing: np.ndarray) -> np.ndarray:
+        """`conditional_codes` where other columns may be missing."""
+        others = missing.copy()
+        others[variable] = True
+        of_networks = self._each_log_prob(codes, others)
+        weights = softmax(of_networks + np.log(self.weights)[:, None], axis=0)
+        conditionals = (
+            network.conditional_codes(codes, variable, missing) for network in self.networks
+        )
+        return sum(
+            weight[:, None] * each for weight, each in zip(weights, conditionals, strict=True)
+        )
+
+    def _each_log_prob(self, codes: np.ndarray, missing: np.ndarray) -> np.ndarray:
+        """ln p of what rows have by each network, (n_networks, n_rows)."""
+        return np.stack([network.log_prob_codes(codes, missing) for network in self.networks])
+
     def _log_joint(self, codes: np.ndarray, variable: int) -> np.ndarray:
         """ln p(row) with every state of one variable, (n_rows, r)."""
         touches = np.array([
             variable == table.child or variable in table.parents for table in self._tables
         ])
-        n_rows = codes.shape[1]
+        n_rows, first = codes.shape[1], self.networks[0]
+        n_states = first.tables[variable].cardinality
+        refuse_array(
+            3 * max(len(self._tables), len(self.networks)) * n_rows * n_states,
+            f"The probabilities of the {n_states:,} states of {first.labels[variable]!r} by each "
+            f"of {len(self.networks)} networks take",
+            "Draw fewer graphs (n_graphs), or leave out columns that are different in nearly every "
+            "row, such as identifiers.",
+        )
         each = np.stack([
             table.log_prob_each(codes, variable)
             for table, touched in zip(self._tables, touches, strict=True) if touched
@@ -136,6 +157,11 @@ class NetworkMixture:
         """ln of the weighted mean over the networks, the first axis."""
         log_weights = np.log(self.weights).reshape(-1, *[1] * (log_prob.ndim - 1))
         return logsumexp(log_prob + log_weights, axis=0)
+
+    def _chunks(self, n_rows: int) -> Iterator[slice]:
+        """Rows that are worked on together where every network sums out what is missing."""
+        step = max(1, _CHUNK // len(self.networks))
+        return (slice(start, start + step) for start in range(0, n_rows, step))
 
     def _blocks(self, n_rows: int, width: int) -> Iterator[slice]:
         held = max(len(self._tables), len(self.networks))

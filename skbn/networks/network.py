@@ -10,7 +10,7 @@ from skbn.counting.data import CategoricalData, smallest_code_type
 from skbn.graphs.equivalence import cpdag_of
 from skbn.graphs.graph import CycleError, topological_order
 from skbn.inference.evidence import find_columns
-from skbn.inference.inference import Inference
+from skbn.inference.inference import Inference, refuse_answer
 from skbn.inference.posterior import Posterior
 from skbn.inference.questions import (
     are_separated,
@@ -247,8 +247,7 @@ class BayesianNetwork(Persistent):
             states=self.categories[place],
             parents=tuple(self.parents(x)),
             configurations=list(zip(*names, strict=True)) if names else [()],
-            probabilities=np.exp(table.log_probabilities),
-            n_configurations=table.n_configurations,
+            table=table,
         )
 
     def d_separated(self, x: Any, y: Any, given: Any = ()) -> bool:
@@ -330,6 +329,8 @@ class BayesianNetwork(Persistent):
             For unknown columns and states, for a column that is both asked for and in the
             dictionary, for evidence of probability 0, and where a table of more than 2**25 entries
             would be needed.
+        MemoryError
+            If there is no room for the probabilities of all rows and states.
 
         Examples
         --------
@@ -443,6 +444,8 @@ class BayesianNetwork(Persistent):
         ------
         ValueError
             If more than four million probabilities would have to be written.
+        MemoryError
+            With `default_rows`, if there is no room for those of the observed configurations.
         TypeError
             If a name is neither text, a number, a truth value nor None.
 
@@ -506,6 +509,11 @@ class BayesianNetwork(Persistent):
             of each parent's state, per observed configuration) and `log_probabilities` (a row per
             configuration, in nats). Edges have the `position` of the parent among the columns of
             the child's configurations.
+
+        Raises
+        ------
+        MemoryError
+            If there is no room for all probabilities of the observed configurations.
 
         See Also
         --------
@@ -589,8 +597,14 @@ class BayesianNetwork(Persistent):
         ndarray of shape (n_rows, r)
             Rows sum to 1. Where every state has probability 0 by its own table or those of its
             children, which the parameters of Equation 3 never give, the states are uniform.
+
+        Raises
+        ------
+        MemoryError
+            If there is no room for the result.
         """
         cardinality = self.tables[variable].cardinality
+        refuse_answer([self.labels[variable]], cardinality, codes.shape[1])
         result = np.empty((codes.shape[1], cardinality))
         if missing is not None:
             # What lies outside the Markov blanket does not matter if that is complete.

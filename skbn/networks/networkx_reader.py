@@ -143,7 +143,7 @@ def _table(
         configurations, log_probabilities = configurations[order], log_probabilities[order]
     if (configurations[1:] == configurations[:-1]).all(axis=1).any():
         raise ValueError(f"A configuration of {label!r} has two rows.")
-    return ConditionalTable(
+    return ConditionalTable.from_rows(
         child,
         tuple(parents[column] for column in columns),
         r,

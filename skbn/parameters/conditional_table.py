@@ -1,29 +1,33 @@
 """Conditional probability tables: the regularised parameters of a network."""
 
 import math
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, field, fields
 
 import numpy as np
 
 from skbn.counting.counts import count_configurations
 from skbn.counting.data import CategoricalData
+from skbn.counting.memory import refuse_array
 from skbn.parameters.configurations import EveryConfiguration, ObservedConfigurations
 
-# A row is kept for every configuration, seen or not, where that takes at most so many entries or
+# There is a place for every configuration, seen or not, where that takes at most so many entries or
 # so many times the observed ones: reading it is then one multiplication per parent.
 _FEW_ENTRIES = 8192
 _FEW_TIMES = 4
+# And one for every state, where that takes at most so many times the values that differ.
+_FEW_STATES_TIMES = 16
 _LARGEST_DENSE = 2**24
 _SMALLEST_NORMAL = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True, eq=False)
 class ConditionalTable:
-    """Table of ln p(child | parents), kept for the observed parent configurations only.
+    """Table of ln p(child | parents), kept for what was observed only.
 
-    Every other configuration has the prior mean 1/r. Memory grows with what was observed,
-    never with the number q of configurations.
+    In an observed parent configuration the states that were observed are listed, and every other
+    state has one value; every other configuration has the prior mean 1/r. Memory grows with the
+    cells that were observed, never with the number q of configurations or r of states.
 
     Parameters
     ----------
@@ -37,8 +41,13 @@ class ConditionalTable:
         Numbers of states of the parents.
     configurations : ndarray of shape (n_observed, n_parents), unsigned integers
         Codes of the observed parent configurations, in lexicographic order; read-only.
-    log_probabilities : ndarray of shape (n_observed, r), float64
-        In nats, one row per observed configuration; read-only.
+    listed : ndarray of shape (n_listed,), integers
+        The cells with a value of their own: place of the configuration times r, plus the state;
+        increasing.
+    log_listed : ndarray of shape (n_listed,), float64
+        ln p of each, in nats.
+    log_others : ndarray of shape (n_observed,), float64
+        ln p of each state that is not listed, in nats, by configuration.
 
     See Also
     --------
@@ -48,7 +57,7 @@ class ConditionalTable:
     --------
     >>> import numpy as np
     >>> from skbn.parameters.conditional_table import ConditionalTable
-    >>> table = ConditionalTable(
+    >>> table = ConditionalTable.from_rows(
     ...     child=1, parents=(0,), cardinality=2, parent_cardinalities=(3,),
     ...     configurations=np.array([[0], [2]]),
     ...     log_probabilities=np.log([[0.75, 0.25], [0.1, 0.9]]),
@@ -64,30 +73,62 @@ class ConditionalTable:
     cardinality: int
     parent_cardinalities: tuple[int, ...]
     configurations: np.ndarray = field(repr=False)
-    log_probabilities: np.ndarray = field(repr=False)
+    listed: np.ndarray = field(repr=False)
+    log_listed: np.ndarray = field(repr=False)
+    log_others: np.ndarray = field(repr=False)
 
     def __post_init__(self) -> None:
-        n_observed, r = self.log_probabilities.shape
-        few = self.n_configurations <= max(_FEW_ENTRIES // r, _FEW_TIMES * n_observed)
-        if few:
+        n_observed, r = len(self.configurations), self.cardinality
+        if self.n_configurations <= max(_FEW_ENTRIES // r, _FEW_TIMES * n_observed):
             index = EveryConfiguration(self.parent_cardinalities)
         else:
             index = ObservedConfigurations(self.parent_cardinalities, self.configurations)
-        rows = np.full((index.n_numbers, r), -math.log(r))
-        rows[index.locate(self.configurations.T, n_observed)] = self.log_probabilities
-        # Without a row per configuration the observed ones come first: no second copy is kept.
-        kept = self.log_probabilities.view() if few else rows[:n_observed]
-        configurations = self.configurations.view()
-        configurations.flags.writeable = kept.flags.writeable = rows.flags.writeable = False
-        object.__setattr__(self, "configurations", configurations)
-        object.__setattr__(self, "log_probabilities", kept)
-        object.__setattr__(self, "_index", index)
-        object.__setattr__(self, "_rows", rows)
+        numbers = index.locate(self.configurations.T, n_observed)
+        others = np.full(index.n_numbers, -math.log(r))
+        others[numbers] = self.log_others
+        places, states = np.divmod(self.listed.astype(np.int64), r)
+        cells = numbers[places] * r + states
+        n_entries = index.n_numbers * r
+        if n_entries <= max(_FEW_ENTRIES, _FEW_STATES_TIMES * (len(cells) + n_observed)):
+            keys, values = None, np.repeat(others, r)
+            values[cells] = self.log_listed
+        else:
+            # Whatever is searched for, there is a key that is not below it.
+            keys = np.append(cells, np.iinfo(np.int64).max)
+            values = np.concatenate([self.log_listed, others])
+        kept = {"_index": index, "_keys": keys, "_values": values}
+        for name in ("configurations", "listed", "log_listed", "log_others"):
+            kept[name] = getattr(self, name).view()
+            kept[name].flags.writeable = False
+        values.flags.writeable = False
+        for name, value in kept.items():
+            object.__setattr__(self, name, value)
+
+    @classmethod
+    def from_rows(
+        cls, child: int, parents: tuple[int, ...], cardinality: int,
+        parent_cardinalities: tuple[int, ...], configurations: np.ndarray,
+        log_probabilities: np.ndarray,
+    ) -> "ConditionalTable":
+        """A table that lists every state of the configurations it has.
+
+        Parameters
+        ----------
+        child, parents, cardinality, parent_cardinalities, configurations
+            As above.
+        log_probabilities : ndarray of shape (n_observed, r), float64
+            In nats, one row per configuration.
+        """
+        listed = np.arange(log_probabilities.size)
+        others = np.zeros(len(log_probabilities))
+        return cls(
+            child, parents, cardinality, parent_cardinalities, configurations, listed,
+            log_probabilities.ravel(), others,
+        )
 
     def __reduce__(self) -> tuple:
         # What the constructor derives is derived anew, so pickles stay small and arrays read-only.
-        values = (self.child, self.parents, self.cardinality, self.parent_cardinalities)
-        return ConditionalTable, (*values, self.configurations, self.log_probabilities)
+        return ConditionalTable, tuple(getattr(self, part.name) for part in fields(self))
 
     @property
     def n_configurations(self) -> int:
@@ -107,10 +148,7 @@ class ConditionalTable:
         ndarray of shape (n_rows,)
             In nats.
         """
-        cells = self._locate(codes)
-        cells *= self.cardinality
-        cells += codes[self.child]
-        return self._rows.ravel().take(cells)
+        return self._values.take(self._cells(self._locate(codes), codes[self.child]))
 
     def log_prob_each(self, codes: np.ndarray, variable: int) -> np.ndarray:
         """Look up ln p(child | parents) for each state of `variable`, the child or a parent.
@@ -128,19 +166,62 @@ class ConditionalTable:
             In nats. Fortran-contiguous: sums over the states are the fast ones.
         """
         if variable == self.child:
-            cells = self._locate(codes) * self.cardinality
-            cells = cells + np.arange(self.cardinality)[:, None]
+            cells = self._cells(self._locate(codes), np.arange(self.cardinality)[:, None])
         else:
             place = self.parents.index(variable)
-            cells = self._index.locate_each(self._columns(codes), codes.shape[1], place)
-            cells *= self.cardinality
-            cells += codes[self.child]
-        return self._rows.ravel().take(cells).T
+            numbers = self._index.locate_each(self._columns(codes), codes.shape[1], place)
+            cells = self._cells(numbers, codes[self.child])
+        return self._values.take(cells).T
+
+    @property
+    def log_probabilities(self) -> np.ndarray:
+        """ln p of every state in each observed configuration, (n_observed, r), in nats."""
+        return self.log_rows(f"variable {self.child}")
+
+    def log_rows(self, label: Hashable) -> np.ndarray:
+        """List ln p of every state in each observed configuration.
+
+        Parameters
+        ----------
+        label : hashable
+            What a message calls the child.
+
+        Returns
+        -------
+        ndarray of shape (n_observed, r)
+            In nats.
+
+        Raises
+        ------
+        MemoryError
+            If there is no room for it.
+        """
+        n_observed, r = len(self.configurations), self.cardinality
+        # What is made of the rows takes as much again.
+        refuse_array(
+            2 * n_observed * r,
+            f"The table of {label!r} has {n_observed:,} observed configurations of its parents "
+            f"and {r:,} states, and to list all takes",
+            "Leave out columns that are different in nearly every row, such as identifiers.",
+        )
+        return self.first_log_rows(n_observed, r)
+
+    def first_log_rows(self, n_rows: int, n_states: int) -> np.ndarray:
+        """ln p of at most so many states in at most so many observed configurations, in nats."""
+        n_states = min(n_states, self.cardinality)
+        rows = np.repeat(self.log_others[:n_rows, None], n_states, axis=1)
+        # In its own type, since numpy would compare large integers of two types as floats.
+        end = self.listed.dtype.type(len(rows) * self.cardinality)
+        n_listed = np.searchsorted(self.listed, end)
+        places, states = np.divmod(self.listed[:n_listed].astype(np.int64), self.cardinality)
+        shown = states < n_states
+        rows[places[shown], states[shown]] = self.log_listed[:n_listed][shown]
+        return rows
 
     @property
     def log_values(self) -> np.ndarray:
         """All ln p that the table holds, in one row; `cells` says where. Read-only."""
-        return self._rows.reshape(-1)
+        return self._values
 
     def cells(self, codes: np.ndarray, free: Collection[int]) -> np.ndarray:
         """Find where `log_values` has ln p(child | parents), for all states of some members.
@@ -171,8 +252,8 @@ class ConditionalTable:
         # The child's axis is of length 1 while the parents are located.
         shape = [1 if member == self.child else cardinality[member] for member in members]
         parents = [column(parent) for parent in self.parents]
-        cells = self._index.locate_grid(parents, (*shape, n_rows)) * self.cardinality
-        cells = cells + column(self.child)
+        numbers = self._index.locate_grid(parents, (*shape, n_rows))
+        cells = self._cells(numbers, column(self.child))
         full = (*(cardinality[member] for member in members), n_rows)
         return np.broadcast_to(cells, full)
 
@@ -228,6 +309,17 @@ class ConditionalTable:
         probabilities[numbers] = np.exp(self.log_probabilities)
         return probabilities
 
+    def _cells(self, numbers: np.ndarray, states: np.ndarray) -> np.ndarray:
+        """Where `log_values` has these states in the configurations that have these numbers."""
+        cells = numbers * self.cardinality
+        # In place where that can be: reading rows spends its time here.
+        cells = np.add(cells, states, out=cells if cells.shape == np.shape(states) else None)
+        if self._keys is None:
+            return cells
+        found = np.searchsorted(self._keys, cells)
+        listed = self._keys.take(found) == cells
+        return np.where(listed, found, len(self._keys) - 1 + numbers)
+
     def _columns(self, codes: np.ndarray) -> list[np.ndarray]:
         return [codes[parent] for parent in self.parents]
 
@@ -266,43 +358,46 @@ def fit_table(
 def count_table(
     data: CategoricalData, child: int, parents: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The observed configurations of the parents, and the counts of the child's states in each.
+    """The observed configurations of the parents, ascending, and the counts of their cells.
 
-    Returns
-    -------
-    configurations : ndarray of shape (n_observed, n_parents), unsigned integers
-        Of the parents in ascending order; lexicographically.
-    counts : ndarray of shape (n_observed, r), float64
+    As `skbn.counting.counts.count_configurations` returns them.
     """
     return count_configurations(data, child, sorted(parents))
 
 
 def table_of_counts(
     data: CategoricalData, child: int, parents: Sequence[int], configurations: np.ndarray,
-    counts: np.ndarray, ess: float,
+    cells: np.ndarray, counts: np.ndarray, ess: float,
 ) -> ConditionalTable:
     """The regularised parameters of one variable from what `count_table` counted."""
     parents = tuple(sorted(int(parent) for parent in parents))
     parent_cardinalities = tuple(int(data.cardinalities[parent]) for parent in parents)
+    n_observed, r = len(configurations), int(data.cardinalities[child])
+    log_probabilities = smoothed_log_probabilities(
+        cells // r, counts, n_observed, r, math.prod(parent_cardinalities), ess
+    )
     return ConditionalTable(
-        child,
-        parents,
-        int(data.cardinalities[child]),
-        parent_cardinalities,
-        configurations,
-        smoothed_log_probabilities(counts, math.prod(parent_cardinalities), ess),
+        child, parents, r, parent_cardinalities, configurations,
+        cells.astype(np.min_scalar_type(r * n_observed)), *log_probabilities,
     )
 
 
 def smoothed_log_probabilities(
-    counts: np.ndarray, n_configurations: int, ess: float
-) -> np.ndarray:
+    places: np.ndarray, counts: np.ndarray, n_observed: int, cardinality: int,
+    n_configurations: int, ess: float,
+) -> tuple[np.ndarray, np.ndarray]:
     """ln of (N_k + a/(r q)) / (sum of N_k + a/q), finite for every a > 0 and every q.
 
     Parameters
     ----------
-    counts : ndarray of shape (n_observed, r), float64
-        N_k of each configuration; every row has a count above zero.
+    places : ndarray of shape (n_cells,), integers
+        The configuration of each observed cell; every one has a cell.
+    counts : ndarray of shape (n_cells,), float64
+        N_k, above zero.
+    n_observed : int
+        Number of observed configurations.
+    cardinality : int
+        r.
     n_configurations : int
         q, which may exceed every float.
     ess : float
@@ -310,28 +405,34 @@ def smoothed_log_probabilities(
 
     Returns
     -------
-    ndarray of shape (n_observed, r)
-        In nats.
+    log_cells : ndarray of shape (n_cells,)
+        Of the observed cells, in nats.
+    log_others : ndarray of shape (n_observed,)
+        Of each state that was not observed, by configuration, in nats.
     """
-    n_cells = counts.shape[1] * n_configurations
+    n_cells = cardinality * n_configurations
     # Quotients of integers, rounded once; 0 where they are smaller than every float.
     ess_numerator, ess_denominator = float(ess).as_integer_ratio()
     cell_prior = ess_numerator / (ess_denominator * n_cells)
-    numerators = counts + cell_prior
-    # Sorted, so that the sums of fractional counts do not depend on the order of the states.
-    totals = np.sort(counts, axis=1).sum(axis=1, keepdims=True)
+    # Ascending, so that the sums of fractional counts do not depend on the order of the states.
+    order = np.argsort(counts)
+    totals = np.bincount(places[order], weights=counts[order], minlength=n_observed)
     totals += ess_numerator / (ess_denominator * n_configurations)
+    # A cell more in each configuration stands for all those that were not observed.
+    seen = np.arange(len(counts) + n_observed) < len(counts)
+    totals = totals[np.concatenate([places, np.arange(n_observed)])]
+    numerators = np.concatenate([counts, np.zeros(n_observed)]) + cell_prior
     ratios = numerators / totals
     # The ratio keeps the most digits, unless the prior's share in it is rounded away or it
     # is itself too small: then the logarithms are taken apart.
     exact = ratios >= _SMALLEST_NORMAL
     if cell_prior < _SMALLEST_NORMAL:
-        exact &= counts > 0
-    seen = counts > 0
-    log_numerators = np.log(numerators, where=seen, out=np.empty_like(counts))
+        exact &= seen
+    log_numerators = np.log(numerators, where=seen, out=np.empty_like(totals))
     log_numerators[~seen] = math.log(ess) - math.log(n_cells)
     apart = log_numerators - np.log(totals)
-    return np.log(ratios, where=exact, out=apart)
+    log_probabilities = np.log(ratios, where=exact, out=apart)
+    return log_probabilities[: len(counts)], log_probabilities[len(counts) :]
 
 
 def readable_count(count: int) -> str:

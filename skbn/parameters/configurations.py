@@ -123,10 +123,9 @@ class ObservedConfigurations:
 
     def locate_each(self, columns: Columns, n_rows: int, place: int) -> np.ndarray:
         """As `EveryConfiguration.locate_each`."""
-        return np.stack([
-            self.locate([*columns[:place], state, *columns[place + 1 :]], n_rows)
-            for state in range(self.cardinalities[place])
-        ])
+        states = np.arange(self.cardinalities[place])[:, None]
+        columns = [*columns[:place], states, *columns[place + 1 :]]
+        return self.locate_grid(columns, (len(states), n_rows))
 
     def locate_grid(self, columns: Columns, shape: tuple[int, ...]) -> np.ndarray:
         """As `EveryConfiguration.locate_grid`."""

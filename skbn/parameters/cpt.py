@@ -3,11 +3,12 @@
 import html
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from skbn.parameters.conditional_table import readable_count
+from skbn.parameters.conditional_table import ConditionalTable, readable_count
 
 if TYPE_CHECKING:
     import pandas
@@ -30,10 +31,8 @@ class CPT:
         Labels of its parents, in column order.
     configurations : list of tuple
         Names of the parents' states, one tuple per observed configuration.
-    probabilities : ndarray of shape (n_observed, r)
-        One row per observed configuration; rows sum to 1.
-    n_configurations : int
-        Number of parent configurations, seen or not; those not seen are uniform.
+    table : ConditionalTable
+        The same by numbers.
 
     Examples
     --------
@@ -54,8 +53,21 @@ class CPT:
     states: np.ndarray
     parents: tuple[Hashable, ...]
     configurations: list[tuple]
-    probabilities: np.ndarray
-    n_configurations: int
+    table: ConditionalTable
+
+    @property
+    def n_configurations(self) -> int:
+        """Number of parent configurations, seen or not; those not seen are uniform."""
+        return self.table.n_configurations
+
+    @cached_property
+    def probabilities(self) -> np.ndarray:
+        """Probabilities of all states, (n_observed, r), one row per observed configuration.
+
+        Rows sum to 1. A MemoryError says how large it would be where there is no room for it.
+        """
+        log_rows = self.table.log_rows(self.variable)
+        return np.exp(log_rows, out=log_rows)
 
     def to_frame(self) -> "pandas.DataFrame":
         """Make a data frame of the table: observed configurations down, states across.
@@ -64,6 +76,11 @@ class CPT:
         -------
         pandas.DataFrame of shape (n_observed, r)
             Indexed by the parents' states; one row numbered 0 without parents.
+
+        Raises
+        ------
+        MemoryError
+            If there is no room for it, as with a column of very many states.
         """
         import pandas as pd
 
@@ -81,17 +98,16 @@ class CPT:
         """The table that notebooks show."""
         given = f" | {', '.join(map(str, self.parents))}" if self.parents else ""
         header = [*map(str, self.parents), *map(str, self.states)]
-        shown = min(len(self.states), _MOST_STATES)
+        rows = self._first_rows()
+        shown = rows.shape[1]
         header = header[: len(self.parents) + shown]
         more = ["…"] if shown < len(self.states) else []
         lines = [
             f"<table><caption>{escaped(f'P({self.variable}{given})')}</caption>",
             html_row([*header, *more], len(header) + 1),
         ]
-        for names, row in zip(
-            self.configurations[:_MOST_ROWS], self.probabilities, strict=False
-        ):
-            cells = [*map(str, names), *map(readable_probability, row[:shown]), *more]
+        for names, row in zip(self.configurations, rows, strict=False):
+            cells = [*map(str, names), *map(readable_probability, row), *more]
             lines.append(html_row(cells, len(names)))
         lines.append("</table>")
         lines += [f"<p>{escaped(note)}</p>" for note in self._notes()]
@@ -100,20 +116,23 @@ class CPT:
     def __str__(self) -> str:
         given = f" | {', '.join(map(str, self.parents))}" if self.parents else ""
         lines = [f"P({self.variable}{given})"]
-        shown = min(len(self.states), _MOST_STATES)
+        rows = self._first_rows()
+        shown = rows.shape[1]
         more_states = ["..."] if shown < len(self.states) else []
         header = [*map(str, self.parents), *map(str, self.states[:shown]), *more_states]
         body = [
-            [*map(str, names), *map(readable_probability, row[:shown]), *more_states]
-            for names, row in zip(
-                self.configurations[:_MOST_ROWS], self.probabilities, strict=False
-            )
+            [*map(str, names), *map(readable_probability, row), *more_states]
+            for names, row in zip(self.configurations, rows, strict=False)
         ]
         lines += aligned([header, *body], len(self.parents))
         lines += self._notes()
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def _first_rows(self) -> np.ndarray:
+        """The probabilities that are shown."""
+        return np.exp(self.table.first_log_rows(_MOST_ROWS, _MOST_STATES))
 
     def _notes(self) -> list[str]:
         """What the rows that are shown leave out."""

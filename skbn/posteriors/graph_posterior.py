@@ -9,11 +9,11 @@ import numpy as np
 from joblib import effective_n_jobs
 from sklearn.utils import check_random_state, check_scalar
 
+from skbn.counting.memory import memory_limit, refuse_if_too_large
 from skbn.graphs.constraints import position
 from skbn.posteriors.family_weights import put_in, take_out
 from skbn.posteriors.graph_sampler import sample_dags, sample_orders
 from skbn.posteriors.graph_sums import GraphSums
-from skbn.subsets.memory import memory_limit, refuse_if_too_large
 from skbn.subsets.parent_sets import bits
 from skbn.subsets.workers import Workers
 
@@ -393,7 +393,8 @@ def refuse_sums(n: int, needed: int, limit: float) -> None:
     """Refuse sums that take more bytes than there are, before anything is allocated."""
     refuse_if_too_large(
         needed, limit, f"Sums over all graphs of {n} variables take",
-        "Use fewer columns, or search the best graph alone.",
+        "Use fewer columns, or search the best graph alone; edge_posteriors(max_memory=) sets the "
+        "limit.",
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 from joblib import effective_n_jobs
 
+from skbn.counting.memory import memory_limit
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import LogPrior
 from skbn.posteriors.family_weights import log_weights, possible_families, without_constants
@@ -14,7 +15,6 @@ from skbn.posteriors.graph_posterior import EdgePosteriors, GraphState, refuse_s
 from skbn.posteriors.graph_sums import GraphSums, sum_over_members
 from skbn.scores.local_scores import LocalScores
 from skbn.subsets.all_families import AllFamilies
-from skbn.subsets.memory import memory_limit
 from skbn.subsets.subset_scores import SubsetScores
 from skbn.subsets.workers import Workers
 

@@ -1,11 +1,11 @@
 """Scores by the names that users give them, and scores of their own."""
 
-import numpy as np
+from typing import Any
 
 from skbn.scores.bayesian import BDJ, K2, BDeu, BDs
 from skbn.scores.likelihood import AIC, BIC, MDL, LogLikelihood
 from skbn.scores.nml import FNML, QNML
-from skbn.scores.score import Family, Score
+from skbn.scores.score import Score
 
 SCORES: dict[str, Score] = {
     "bdeu": BDeu(),
@@ -24,19 +24,14 @@ SCORES: dict[str, Score] = {
 class OwnScore(Score):
     """A user's score of a class that is not derived from `Score`, with what it leaves out."""
 
-    def __init__(self, score) -> None:
+    cell_terms = parent_terms = constant = None  # those of the object itself
+
+    def __init__(self, score: Any) -> None:
         self._own = score
+        for name in Score.METHODS:
+            setattr(self, name, getattr(score, name))
         for name in ("tabulated", "needs_whole_counts", "uses_ess"):
             setattr(self, name, getattr(score, name, getattr(Score, name)))
-
-    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return self._own.cell_terms(counts, family)
-
-    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return self._own.parent_terms(counts, family)
-
-    def constant(self, family: Family) -> float:
-        return self._own.constant(family)
 
     def __repr__(self) -> str:
         return repr(self._own)

@@ -11,7 +11,7 @@ from skbn.counting.counts import count_family
 from skbn.counting.data import CategoricalData
 from skbn.counting.packs import PackLevels
 from skbn.scores.gamma import Tail
-from skbn.scores.score import Family, Score, key_of, tail_of, terms_of
+from skbn.scores.score import Family, Score, constant_of, key_of, tail_of, terms_of
 from skbn.scores.shapes import Shapes
 from skbn.scores.term_tables import KnownTerms, TermTables
 
@@ -180,7 +180,7 @@ class LocalScores:
         return (
             float(np.sum(terms_of(self.score.cell_terms, cells, family)))
             - float(np.sum(terms_of(self.score.parent_terms, parent_counts, family)))
-            + self.score.constant(family)
+            + constant_of(self.score, family)
         )
 
     def _evaluate_natively(

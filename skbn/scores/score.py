@@ -13,8 +13,11 @@ states: a local score is the number of the set {child} u parents less that of th
 score is a `SetScore`.
 """
 
+import math
+import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
+from numbers import Real
 from typing import ClassVar, NamedTuple
 
 import numpy as np
@@ -172,9 +175,58 @@ class Score(ABC):
 def terms_of(
     function: Callable[[np.ndarray, Family], np.ndarray], counts: np.ndarray, family: Family
 ) -> np.ndarray:
-    """`cell_terms` or `parent_terms` as one float per count."""
-    terms = np.asarray(function(counts, family), dtype=np.float64)
-    return terms if terms.shape == counts.shape else np.broadcast_to(terms, counts.shape)
+    """`cell_terms` or `parent_terms` as one float per count.
+
+    Raises
+    ------
+    ValueError
+        If they are neither one real number per count nor one for all.
+    """
+    came = function(counts, family)
+    try:
+        terms = None if came is None or np.iscomplexobj(came) else np.asarray(came, np.float64)
+    except (TypeError, ValueError):
+        terms = None
+    if terms is not None and terms.shape == counts.shape:
+        return terms
+    if terms is None or terms.shape not in ((), (1,)):
+        raise ValueError(
+            f"{_name_of(function)} got {len(counts)} count(s) and returned {_described(came)}. "
+            "Return one real number per count, in nats, or one for all of them."
+        )
+    return np.broadcast_to(terms, counts.shape)
+
+
+def constant_of(score: Score, family: Family) -> float:
+    """`constant` as a float.
+
+    Raises
+    ------
+    ValueError
+        If it is no real number, or infinite but for -inf.
+    """
+    came = score.constant(family)
+    is_number = isinstance(came, Real) or (isinstance(came, np.ndarray) and came.ndim == 0)
+    value = float(came) if is_number else math.nan
+    if not value < math.inf:
+        raise ValueError(
+            f"{_name_of(score.constant)} returned {_described(came)}. Return one real number, in "
+            "nats, or -inf to forbid the parents."
+        )
+    return value
+
+
+def _name_of(method: Callable) -> str:
+    """Class and name of a method, for messages."""
+    name = getattr(method, "__qualname__", None) or repr(method)
+    return name.rpartition("<locals>.")[2]
+
+
+def _described(came: object) -> str:
+    """What a method returned, for messages."""
+    if isinstance(came, np.ndarray):
+        return f"an array of shape {came.shape} and type {came.dtype}"
+    return reprlib.repr(came)
 
 
 def has_constant(score: Score) -> bool:

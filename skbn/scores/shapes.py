@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn.counting._counting import add_unknown_terms, locate_unknown_terms
-from skbn.scores.score import Family, Score, key_of, terms_of
+from skbn.scores.score import Family, Score, constant_of, key_of, terms_of
 from skbn.scores.term_tables import TermTables
 
 # Scores that are made of parts below it are finite, and none is as low as a forbidden one.
@@ -56,7 +56,9 @@ class Shapes:
         self.tails = np.array([table.tails for table in tables])
         self.addresses = np.array([table.addresses for table in tables], dtype=np.uintp)
         self.scales = np.array([table.scale for table in tables])
-        constants = [score.constant(f) + t.shift for f, t in zip(families, tables, strict=True)]
+        constants = [
+            constant_of(score, f) + t.shift for f, t in zip(families, tables, strict=True)
+        ]
         self.constants = np.array(constants)
         unusable = [not table.usable for table in tables]
         self.unusable, self.has_unusable = np.array(unusable), any(unusable)

@@ -10,11 +10,11 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from skbn.counting.counts import count_family
+from skbn.counting.memory import memory_limit, refuse_if_too_large
 from skbn.scores.local_scores import LocalScores
-from skbn.scores.score import Family, terms_of
+from skbn.scores.score import Family, constant_of, terms_of
 from skbn.search._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
 from skbn.subsets.all_families import AllFamilies
-from skbn.subsets.memory import memory_limit, refuse_if_too_large
 from skbn.subsets.parent_sets import ParentRules, bits
 from skbn.subsets.subset_scores import SubsetScores
 from skbn.subsets.workers import CallGroup, Workers
@@ -124,7 +124,7 @@ def _scales(scores: Sequence[LocalScores]) -> list[float]:
             values.append(
                 float(np.sum(terms_of(one.score.cell_terms, cells, family)))
                 - float(np.sum(terms_of(one.score.parent_terms, total, family)))
-                + one.score.constant(family)
+                + constant_of(one.score, family)
             )
         scales.append(math.fsum(abs(value) for value in values if math.isfinite(value)) or 1.0)
     return scales
@@ -152,7 +152,8 @@ def _search_memory(n: int, n_tail: int) -> int:
 def _refuse_if_too_large(n: int, needed: int, limit: float) -> None:
     refuse_if_too_large(
         needed, limit, f"An exact search over {n} variables takes",
-        "Use fewer columns, or another search, such as 'greedy' or 'order'.",
+        "Use fewer columns, or another search, such as 'greedy' or 'order'; "
+        "ExactSearch(max_memory=) sets the limit.",
     )
 
 

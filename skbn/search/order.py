@@ -1,7 +1,7 @@
 """Search over orders of the variables: every variable's best place, again and again."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
@@ -89,6 +89,7 @@ def search_orders(
     constraints: Constraints,
     rng: np.random.Generator,
     max_iter: int | None = None,
+    progress: Callable[[int, float, int], None] | None = None,
 ) -> SearchResult:
     """Best order score search: move single variables within an order while that helps.
 
@@ -111,6 +112,8 @@ def search_orders(
     total = _order_score(trees, order)
     sweeps = 0
     improved = True
+    if progress is not None:
+        progress(sweeps, total, scores.n_evaluations)
     while improved and (max_iter is None or sweeps < max_iter):
         improved = False
         sweeps += 1
@@ -120,6 +123,8 @@ def search_orders(
             if gain > noise:
                 improved = True
                 total = _order_score(trees, order)
+        if progress is not None:
+            progress(sweeps, total, scores.n_evaluations)
     parents = _order_parents(trees, order)
     return SearchResult(parents, scores.total(parents), start_score, n_rounds=sweeps)
 

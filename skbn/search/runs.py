@@ -103,6 +103,8 @@ def _run(
     told = {}
     if progress is not None and getattr(search, "tells_progress", False):
         told["progress"] = progress.advance
+    elif progress is not None and getattr(search, "tells_sweeps", False):
+        told["progress"] = progress.sweep
     if families is not None:
         told["families"] = families
     result = search.search(scores, start, constraints, rng, max_iter, **told)

@@ -222,6 +222,17 @@ class OrderSearch(BaseEstimator):
     of equal scores on which single moves of edges get stuck. The first order is random but for
     the edges of the start, which point forward. ``max_iter`` limits the sweeps over all variables.
 
+    Every parent set that growing meets is scored with each other variable in turn, so the time
+    grows with the square of the number of variables and with the number of parents. Where columns
+    have many states, most of it goes into large parent sets; ``max_parents`` of the estimator cuts
+    them off.
+
+    Attributes
+    ----------
+    tells_sweeps : bool
+        That `search` takes ``progress``, a function of the number of sweeps, the score and the
+        number of families counted.
+
     References
     ----------
     B. Andrews et al. Fast Scalable and Accurate Discovery of DAGs Using the Best Order Score
@@ -236,7 +247,9 @@ class OrderSearch(BaseEstimator):
     (1, -7.836)
     """
 
-    def search(self, scores, start, constraints, rng, max_iter=None):
+    tells_sweeps: ClassVar[bool] = True
+
+    def search(self, scores, start, constraints, rng, max_iter=None, progress=None):
         """Search orders, from one in which the edges of a graph point forward.
 
         Parameters
@@ -253,13 +266,16 @@ class OrderSearch(BaseEstimator):
             that tie.
         max_iter : int or None, default=None
             Largest number of sweeps over all variables; None for no limit.
+        progress : callable, default=None
+            Called with the number of sweeps, the score and the number of families counted so far:
+            with the first order, and after every sweep.
 
         Returns
         -------
         SearchResult
             The graph of the last order, with the number of sweeps in place of moves.
         """
-        return search_orders(scores, start, constraints, rng, max_iter)
+        return search_orders(scores, start, constraints, rng, max_iter, progress)
 
 
 class ExactSearch(BaseEstimator):

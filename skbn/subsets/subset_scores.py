@@ -9,7 +9,7 @@ import numpy as np
 
 from skbn.counting.counts import count_joint_states
 from skbn.scores.local_scores import LocalScores
-from skbn.scores.score import Family, has_constant, is_set_score
+from skbn.scores.score import Family, constant_of, has_constant, is_set_score, terms_of
 from skbn.subsets.layers import Layer, Terms
 from skbn.subsets.parent_sets import ParentRules, bits
 from skbn.subsets.subset_sums import SubsetSums
@@ -133,9 +133,9 @@ class SubsetScores:
                 (self._parent_terms_of(k), None) for k in range(len(signatures.classes))
             ]
         self.layers = list(cell_layers)
-        for k, (terms_of, terms_at) in enumerate(parent_terms):
+        for k, (of_signature, terms_at) in enumerate(parent_terms):
             self.layers.append(
-                Layer(terms_of, self._penalty * sizes - self._constants(k), terms_at)
+                Layer(of_signature, self._penalty * sizes - self._constants(k), terms_at)
             )
         for child, k in enumerate(signatures.class_of):
             self.plus[child] = k if len(cell_layers) > 1 else 0
@@ -168,13 +168,13 @@ class SubsetScores:
         )
 
     def _parent_terms_of(self, k: int) -> Callable[[int], Terms | None]:
-        def terms_of(signature: int) -> Terms | None:
+        def of_signature(signature: int) -> Terms | None:
             family = self._family_of_parents(k, signature)
             if family is None:
                 return None
-            return lambda counts: self._scores.score.parent_terms(counts, family)
+            return lambda counts: terms_of(self._scores.score.parent_terms, counts, family)
 
-        return terms_of
+        return of_signature
 
     def _cell_layers(self) -> list[Layer]:
         """Cell terms per class of the child, or once if they are the same for all classes."""
@@ -182,18 +182,18 @@ class SubsetScores:
         signatures = counting.signatures
         counts = np.append(np.arange(1.0, counting.table_length), self._scores.data.n_samples)
 
-        def terms_of(signature: int, k: int | None) -> Terms | None:
+        def of_signature(signature: int, k: int | None) -> Terms | None:
             members = signatures.members[signature]
             if k is None:
                 k = next((k for k, count in enumerate(members) if count), None)
             if k is None or not members[k]:
                 return None
             family = self._family_of_set(k, signature)
-            return lambda counts: score.cell_terms(counts, family)
+            return lambda counts: terms_of(score.cell_terms, counts, family)
 
         def differ(signature: int) -> bool:
             tables = [
-                terms_of(signature, k)(counts)
+                of_signature(signature, k)(counts)
                 for k, count in enumerate(signatures.members[signature]) if count
             ]
             return any(not np.array_equal(tables[0], table) for table in tables[1:])
@@ -201,10 +201,10 @@ class SubsetScores:
         nothing = np.zeros(signatures.n)
         if any(differ(signature) for signature in range(signatures.n)):
             return [
-                Layer(lambda signature, k=k: terms_of(signature, k), nothing)
+                Layer(lambda signature, k=k: of_signature(signature, k), nothing)
                 for k in range(len(signatures.classes))
             ]
-        return [Layer(lambda signature: terms_of(signature, None), nothing)]
+        return [Layer(lambda signature: of_signature(signature, None), nothing)]
 
     def _constants(self, k: int) -> np.ndarray:
         """Constants of the families of a child of class k, by signature of the parents."""
@@ -214,7 +214,7 @@ class SubsetScores:
         for signature in range(len(constants)):
             family = self._family_of_parents(k, signature)
             if family is not None:
-                constants[signature] = self._scores.score.constant(family)
+                constants[signature] = constant_of(self._scores.score, family)
         return constants
 
     def _potential(self) -> np.ndarray | None:
@@ -229,7 +229,7 @@ class SubsetScores:
         for signature in range(1, signatures.n):
             values = [
                 potential[signature - signatures.strides[k]]
-                + self._scores.score.constant(self._family_of_set(k, signature))
+                + constant_of(self._scores.score, self._family_of_set(k, signature))
                 for k, count in enumerate(signatures.members[signature]) if count
             ]
             tolerance = 1e-13 * max(map(abs, values))

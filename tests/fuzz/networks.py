@@ -75,7 +75,7 @@ class KnownNetwork:
                 table.reshape(len(rows), -1)[~kept] = 1 / self.sizes[child]
             with np.errstate(divide="ignore"):
                 logs = np.log(table.reshape(len(rows), -1)[kept])
-            tables.append(ConditionalTable(
+            tables.append(ConditionalTable.from_rows(
                 child, self.parents[child], self.sizes[child], tuple(given),
                 np.ascontiguousarray(rows[kept]), logs))
         self.tables = tables

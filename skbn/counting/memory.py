@@ -4,28 +4,54 @@ import math
 import os
 from pathlib import Path
 
+# Arrays of fewer numbers are not worth asking the system whether there is room for them.
+_FEW_NUMBERS = 2**21
 
-def memory_limit(max_memory: float | None) -> float:
+
+class MemoryLimit(float):
+    """Bytes that may be taken, and where the limit comes from, as a clause for messages."""
+
+    def __new__(cls, n_bytes: float, origin: str) -> "MemoryLimit":
+        limit = super().__new__(cls, n_bytes)
+        limit.origin = origin
+        return limit
+
+
+def memory_limit(max_memory: float | None) -> MemoryLimit:
     """The bytes that may be taken: those that are available, if nobody says."""
-    return available_memory() if max_memory is None else max_memory
+    if max_memory is None:
+        return available_memory()
+    return MemoryLimit(max_memory, "which max_memory sets")
 
 
-def available_memory() -> float:
+def available_memory() -> MemoryLimit:
     """Bytes that this process can still get; infinite if nobody knows.
 
     The least of the physical memory that is free or can be freed, of what the control group leaves
     (containers and job queues set one), and of the limit of the address space (``ulimit -v``).
     """
-    return max(0.0, min(_physical(), _control_group(), _address_space()))
+    n_bytes, origin = min(
+        (_physical(), "all that is free on this machine"),
+        (_control_group(), "all that its container or job queue leaves this process"),
+        (_address_space(), "all that the limit of the address space leaves (ulimit -v)"),
+    )
+    return MemoryLimit(max(0.0, n_bytes), origin)
 
 
-def refuse_if_too_large(needed: int, limit: float, what: str, cure: str) -> None:
-    """Raise a MemoryError that says what takes how much, and what to do."""
+def refuse_if_too_large(needed: int, limit: MemoryLimit, what: str, cure: str) -> None:
+    """Raise a MemoryError that says what takes how much, who sets the limit, and what to do."""
     if needed > limit:
         # Whole numbers: the bytes for very many columns are beyond every float.
         raise MemoryError(
-            f"{what} about {readable(needed)}, more than the limit of {readable(limit)}. {cure}"
+            f"{what} about {readable(needed)}, more than the limit of {readable(limit)}, "
+            f"{limit.origin}. {cure}"
         )
+
+
+def refuse_array(n_numbers: int, what: str, cure: str) -> None:
+    """Refuse an array of so many floats if it would not fit."""
+    if n_numbers > _FEW_NUMBERS:
+        refuse_if_too_large(8 * n_numbers, available_memory(), what, cure)
 
 
 def readable(n_bytes: int | float) -> str:
