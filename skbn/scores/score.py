@@ -10,13 +10,13 @@ over observed states only. A score is a small object with three methods: f is `c
 """
 
 import math
-import reprlib
 from collections.abc import Callable, Hashable
 from numbers import Real
 from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
+from skbn.messages import brief
 from skbn.scores.tails import Tail
 
 
@@ -199,7 +199,7 @@ def _described(came: object) -> str:
     """What a method returned, for messages."""
     if isinstance(came, np.ndarray):
         return f"an array of shape {came.shape} and type {came.dtype}"
-    return reprlib.repr(came)
+    return brief(came)
 
 
 def keyed(
