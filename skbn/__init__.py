@@ -39,6 +39,7 @@ from skbn.search.searches import (
 from skbn.search.starts import full_graph
 from skbn.selection.ess_path import ESSPath, ess_path
 from skbn.selection.ess_search import ESSSearchCV
+from skbn.tables.unusable import UnusableColumnsError
 from skbn.theory.bayes_factor import (
     large_ess_favours_edge,
     large_ess_log_bayes_factor,
@@ -104,6 +105,7 @@ __all__ = [
     "Score",
     "SearchResult",
     "TabuSearch",
+    "UnusableColumnsError",
     "analytic_ess",
     "bootstrap_edges",
     "compare_estimators",

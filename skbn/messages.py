@@ -1,8 +1,15 @@
-"""What users are told: the class of warnings about their tables, and long lists cut short."""
+"""What users are told: the class of warnings about their tables, and what is long cut short."""
 
+import re
 import reprlib
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
+
+# Letters of a value in a message, since names that people give are shorter, and of a message.
+_LONGEST, _LONGEST_MESSAGE = 60, 1800
+_writer = reprlib.Repr()
+_writer.maxstring = _writer.maxother = 10 * _LONGEST
 
 
 class DataWarning(UserWarning):
@@ -21,7 +28,36 @@ class DataWarning(UserWarning):
     """
 
 
-def first_few(items: Sequence[Any], most: int = 6) -> str:
+def cut(text: str, longest: int = _LONGEST) -> str:
+    """A text without its middle where it is long: beginnings alone are often alike."""
+    half = (longest - 3) // 2
+    return text if len(text) <= longest else f"{text[:half]}...{text[-half:]}"
+
+
+def brief(value: Any) -> str:
+    """A value as Python writes it, on one line that is not long, whatever it is."""
+    return cut(re.sub(r"\s*\n\s*", " ", _writer.repr(value)))
+
+
+def first_few(
+    items: Sequence[Any],
+    most: int = 6,
+    between: str = ", ",
+    write: Callable[[Any], str] = brief,
+) -> str:
     """The first items as Python writes them, long ones shortened, and how many more there are."""
-    shown = ", ".join(map(reprlib.repr, items[:most]))
+    shown = items[:most]
+    # numpy would write its own numbers with their types.
+    shown = between.join(map(write, shown.tolist() if hasattr(shown, "tolist") else shown))
     return shown if len(items) <= most else f"{shown} and {len(items) - most:,} more"
+
+
+@contextmanager
+def kept_short() -> Iterator[None]:
+    """What scikit-learn says of a user's objects without its middle where it is long."""
+    try:
+        yield
+    except (TypeError, ValueError) as error:
+        if len(str(error)) > _LONGEST_MESSAGE:
+            error.args = (cut(str(error), _LONGEST_MESSAGE),)
+        raise

@@ -9,11 +9,14 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute
 import pytest
+import sklearn.preprocessing
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from skbn.tables.columns import apply_column, learn_column, positions_among
+from skbn.tables.encoding import learn_categories
 
 
 def named(value):
@@ -235,8 +238,10 @@ def test_arrays_of_the_libraries_keep_declared_levels_too():
 
 
 def test_declared_levels_that_are_none():
-    assert "The levels of column 'c' contain infinity (inf)." in refusal(
-        pd.Series([np.inf, 1.5], dtype="category"))
+    assert refusal(pd.Series([np.inf, 1.5], dtype="category")) == (
+        "Column 'c' contains infinity (inf) among its levels. Remove it from them, or bin the "
+        "column."
+    )
     lists = pa.chunked_array([pa.DictionaryArray.from_arrays([0], pa.array([[1]]))])
     assert "Column 'c' has dtype dictionary of list, whose" in refusal(lists, TypeError)
 
@@ -269,15 +274,22 @@ def test_declared_levels_that_are_none():
 ], ids=named)
 def test_missing_values_are_refused(values):
     message = refusal(values)
-    # A polars Categorical is read as text.
-    dtype = getattr(values, "dtype", getattr(values, "type", None))
-    declared = isinstance(dtype, (pd.CategoricalDtype, pl.Enum)) or "dictionary" in str(dtype)
-    cure = "cat.add_categories('missing')" if declared else "astype('string')"
+    if isinstance(values, pd.Series):
+        is_declared = isinstance(values.dtype, pd.CategoricalDtype)
+        fill = "cat.add_categories('missing')" if is_declared else "astype('string')"
+        cure = f", for example with X['c'].{fill}.fillna('missing')"
+    elif isinstance(values, pl.Series):
+        cure = ", for example with X['c'].cast(polars.String).fill_null('missing')"
+    elif isinstance(values, pa.ChunkedArray):
+        cure = ", for example with X['c'].cast('string').fill_null('missing')"
+    elif isinstance(values, np.ndarray) and values.dtype == float:
+        cure = ", for example with numpy.nan_to_num(X, nan=-1)"
+    else:
+        cure = ""
     assert message == (
         "Column 'c' has 2 missing value(s) (NaN, None or null), the first in row 1 (counted from "
         "0). Fill them, drop their rows, or make them a category of their own: with "
-        "handle_missing='category' in the estimators, or in the table, for example with "
-        f"X['c'].{cure}.fillna('missing')."
+        f"handle_missing='category' in the estimators, or in the table{cure}."
     )
     assert message == refusal(values, levels=["a", 1, True])
     with pytest.raises(ValueError, match=r"2 missing value\(s\)"):
@@ -297,13 +309,19 @@ def test_a_column_that_is_all_missing(values):
 @pytest.mark.parametrize("values", [
     pd.Series(["a", None]), pd.Series([1.0, None]), pd.Series([True, None], dtype=object),
     pd.Series([2, None], dtype="Int64"), pd.Series(["a", None], dtype="category"),
+    pl.Series(["a", None]), pl.Series([1, None]), pl.Series([1.0, None]), pl.Series([True, None]),
+    pl.Series(["a", None], dtype=pl.Enum(["a"])),
+    pa.chunked_array([["a", None]]), pa.chunked_array([[1.0, None]]),
+    pa.chunked_array([pa.array(["a", None]).dictionary_encode()]),
+    np.array([1.0, np.nan]),
 ], ids=named)
 def test_the_cure_for_missing_values_works(values):
-    X = {"c": values}
-    cured = eval(refusal(values).split("with ")[-1].rstrip("."), {"X": X})
+    code = refusal(values).split("for example with ")[-1].rstrip(".")
+    X = values if isinstance(values, np.ndarray) else {"c": values}
+    cured = eval(code, {"X": X, "numpy": np, "polars": pl})
     codes, levels = learn_column(cured, "c")
     assert len(levels) == 2
-    assert levels[codes[1]] == "missing"
+    assert levels[codes[1]] == (-1 if isinstance(values, np.ndarray) else "missing")
 
 
 @pytest.mark.parametrize("infinity", [np.inf, -np.inf])
@@ -321,11 +339,13 @@ def test_infinity_is_refused(infinity):
 def test_real_values_are_refused():
     values = np.array([0.5, 1.25, 0.5, 3.0, 8.0, 9.0, 10.0, 11.5])
     for column in (values, values.tolist(), pd.Series(values), pl.Series(values)):
+        # Arrays have no categorical dtypes.
+        has_dtypes = isinstance(column, (pd.Series, pl.Series))
         assert refusal(column) == (
             "Column 'c' is real-valued: 7 distinct values such as 0.5, 1.25, 3.0, 8.0, 9.0, 10.0, "
             "and levels must be countable. Cut it into bins with "
-            'KBinsDiscretizer(encode="ordinal"); if its values really are levels, say so with a '
-            "categorical dtype or categories=."
+            'KBinsDiscretizer(encode="ordinal"); if its values really are levels, say so with '
+            f"{'a categorical dtype or ' * has_dtypes}categories=."
         )
     check(values, [*sorted(set(values.tolist())), 99.0], levels=[*sorted(set(values)), 99.0])
     # The refusal waits for the whole column.
@@ -335,19 +355,26 @@ def test_real_values_are_refused():
 # Mixtures and strange cells.
 
 
-@pytest.mark.parametrize(("values", "names"), [
-    ([1, "a"], "['int', 'str']"),
-    ([True, "a"], "['bool', 'str']"),
-    ([[1], [2, 3]], "['list']"),
-    ([{}, {}], "['dict']"),
-    ([np.arange(2), np.arange(3)], "['ndarray']"),
+TO_ONE_TYPE = "Convert it to one type, for example with .astype(str)."
+ENTRIES = (
+    "Give each possible entry a column of its own, for example with "
+    "sklearn.preprocessing.MultiLabelBinarizer().fit_transform(X), or convert it to text."
+)
+
+
+@pytest.mark.parametrize(("values", "names", "cure"), [
+    ([1, "a"], "['int', 'str']", TO_ONE_TYPE),
+    ([True, "a"], "['bool', 'str']", TO_ONE_TYPE),
+    ([[1], "a"], "['list', 'str']", TO_ONE_TYPE),
+    ([[1], [2, 3]], "['list']", ENTRIES),
+    ([np.arange(2), np.arange(3)], "['ndarray']", ENTRIES),
+    ([{}, {}], "['dict']", "Give each field a column of its own, or convert it to text."),
 ], ids=named)
-def test_scikit_learn_judges_object_columns(values, names):
+def test_scikit_learn_judges_object_columns(values, names, cure):
     column = np.fromiter(values, dtype=object, count=len(values))
     assert refusal(column, TypeError) == (
         "Column 'c' cannot be read as levels: Encoders require their input argument must be "
-        f"uniformly strings or numbers. Got {names}. Convert it to one type, for example with "
-        ".astype(str)."
+        f"uniformly strings or numbers. Got {names}. {cure}"
     )
     with pytest.raises(TypeError) as caught:
         learn_column(pd.Series(values, dtype=object), "c")
@@ -372,34 +399,71 @@ def test_objects_that_scikit_learn_accepts():
     check(intervals, intervals, object)
 
 
-@pytest.mark.parametrize(("values", "name"), [
-    (np.array(["2020-01-01"], dtype="M8[D]"), "datetime64[D]"),
-    (np.array([1], dtype="m8[s]"), "timedelta64[s]"),
-    (np.array([b"a"]), "|S1"),
-    ([b"a", b"b"], "bytes"),
-    (np.array([1j], dtype=object), "complex"),
-    (pd.Series(pd.to_datetime(["2020-01-01"])), "datetime64["),
-    (pd.Series(pd.to_timedelta([1], unit="s")), "timedelta64"),
-    (pd.Series([1j]), "complex128"),
-    (pd.Series(pd.period_range("2020", periods=1, freq="D")), "period[D]"),
-    (pd.Series(pd.interval_range(0, 1)), "interval[int64, right]"),
-    (pd.Series([[1]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))), "list<"),
-    (pl.Series([[1]]), "List(Int64)"),
-    (pl.Series([{"a": 1}]), "Struct"),
-    (pl.Series([Decimal("1.5")]), "Decimal"),
-    (pl.Series([b"a"]), "Binary"),
-    (pl.Series([datetime.date(2020, 1, 1)]), "Date"),
-    (pl.Series([datetime.time(1)]), "Time"),
-    (pl.Series([datetime.timedelta(1)]), "Duration"),
-    (pa.chunked_array([[Decimal("1.5")]]), "decimal128"),
-    (pa.chunked_array([[b"a"]]), "binary"),
-    (pa.chunked_array([[datetime.timedelta(1)]]), "duration[us]"),
+DAY, HOUR, SPAN = datetime.date(2020, 3, 1), datetime.time(5), datetime.timedelta(2)
+MONTH = "Keep what of it comes again, such as the month, for example with {}, or bin it into"
+OF_DAY = "Keep what of it comes again, such as the hour, for example with {}, or bin it into"
+UNIT = "Count a unit, for example with {}, and cut the counts into bins with KBinsDiscretizer"
+TEXT = "Decode it to text, for example with {}."
+ENTRY = "Give each possible entry a column of its own, for example with {}, or convert it to text."
+BINARIZED = "sklearn.preprocessing.MultiLabelBinarizer().fit_transform({})"
+FIELD = "Give each field a column of its own, for example with {}, or convert it to text."
+PLAIN = "Make levels of it first: convert it to text, or bin it into a categorical dtype."
+
+
+@pytest.mark.parametrize(("values", "name", "cure", "code"), [
+    (np.array(["2020-03-01"], dtype="M8[D]"), "datetime64[D]", MONTH,
+     "X.astype('datetime64[M]').astype(int) % 12 + 1"),
+    (pd.Series([DAY], dtype="M8[s]"), "datetime64[", MONTH, "X['c'].dt.month"),
+    (pd.Series([DAY], dtype=pd.ArrowDtype(pa.date32())), "date32", MONTH, "X['c'].dt.month"),
+    (pd.Series(pd.period_range("2020-03", periods=1, freq="D")), "period[D]", MONTH,
+     "X['c'].dt.month"),
+    (pl.Series([DAY]), "Date", MONTH, "X['c'].dt.month()"),
+    (pl.Series([datetime.datetime(2020, 3, 1)]), "Datetime", MONTH, "X['c'].dt.month()"),
+    (pa.chunked_array([[DAY]]), "date32", MONTH, "pyarrow.compute.month(X['c'])"),
+    (pl.Series([HOUR]), "Time", OF_DAY, "X['c'].dt.hour()"),
+    (pa.chunked_array([[HOUR]]), "time64", OF_DAY, "pyarrow.compute.hour(X['c'])"),
+    (np.array([2], dtype="m8[D]"), "timedelta64[D]", UNIT,
+     "X.astype('timedelta64[D]').astype(int)"),
+    (pd.Series([SPAN]), "timedelta64", UNIT, "X['c'].dt.days"),
+    (pl.Series([SPAN]), "Duration", UNIT, "X['c'].dt.total_days()"),
+    (pa.chunked_array([[SPAN]]), "duration[us]", UNIT, "X['c'].cast('int64')"),
+    (np.array([b"a"]), "|S1", TEXT, "numpy.char.decode(X)"),
+    (np.array([b"a"], dtype=object), "bytes", TEXT, "numpy.char.decode(X.astype(bytes))"),
+    (pd.Series([b"a", b"b"]), "bytes", TEXT, "X['c'].map(bytes.decode)"),
+    (pd.Series([b"a"], dtype=pd.ArrowDtype(pa.binary())), "binary", TEXT,
+     "X['c'].map(bytes.decode)"),
+    (pl.Series([b"a"]), "Binary", TEXT, "X['c'].cast(polars.String)"),
+    (pa.chunked_array([[b"a"]]), "binary", TEXT, "X['c'].cast('string')"),
+    (pd.Series([[1]], dtype=pd.ArrowDtype(pa.list_(pa.int64()))), "list<", ENTRY,
+     BINARIZED.format("X['c']")),
+    (pl.Series([[1]]), "List(Int64)", ENTRY, BINARIZED.format("X['c']")),
+    (pl.Series([[1]], dtype=pl.Array(pl.Int64, 1)), "Array(Int64", ENTRY,
+     BINARIZED.format("X['c']")),
+    (pa.chunked_array([[[1]]]), "list<", ENTRY, BINARIZED.format("X['c'].to_pylist()")),
+    (pd.Series([{"a": 1}], dtype=pd.ArrowDtype(pa.struct([("a", pa.int64())]))), "struct<", FIELD,
+     "pandas.json_normalize(X['c'])"),
+    (pl.Series([{"a": 1}]), "Struct", FIELD, "X['c'].struct.unnest()"),
+    (pa.chunked_array([[{"a": 1}]]), "struct<", FIELD, "X.flatten()"),
+    ([b"a", "b"], "bytes and str", PLAIN, ""),
+    (np.array([1j], dtype=object), "complex", PLAIN, ""),
+    (pd.Series([1j]), "complex128", PLAIN, ""),
+    (pd.Series(pd.interval_range(0, 1)), "interval[int64, right]", PLAIN, ""),
+    (pl.Series([Decimal("1.5")]), "Decimal", PLAIN, ""),
+    (pa.chunked_array([[Decimal("1.5")]]), "decimal128", PLAIN, ""),
 ], ids=named)
-def test_dtypes_that_cannot_be_levels(values, name):
+def test_dtypes_that_cannot_be_levels(values, name, cure, code):
     message = refusal(values, TypeError)
     assert message.startswith(f"Column 'c' has dtype {name}")
-    assert message.endswith("whose values cannot be levels. Make levels of it first: convert it to "
-                            "text, or bin it into a categorical dtype.")
+    assert f"whose values cannot be levels. {cure.format(code)}" in message
+    if code:
+        # The cures that it names are cures: what they make is read, or binned and then read.
+        X = pa.table({"c": values}) if isinstance(values, pa.ChunkedArray) else {"c": values}
+        made = eval(code, {
+            "X": values if isinstance(values, np.ndarray) else X, "numpy": np, "pandas": pd,
+            "polars": pl, "pyarrow": pa, "sklearn": sklearn,
+        })
+        codes, _ = learn_categories(made, ["c"]) if np.ndim(made) == 2 else learn_column(made, "c")
+        assert codes.size == len(values)
 
 
 def test_sparse_columns_are_refused():
@@ -413,7 +477,7 @@ def test_arrays_that_numpy_would_read_in_part():
     assert "1 masked cells" in refusal(masked)
     assert "X.filled(value)" in refusal(masked)
     check(np.ma.array([2, 1], mask=False), [1, 2])
-    assert "structured array with fields ('a',)" in refusal(np.array([(1,)], dtype=[("a", int)]),
+    assert "structured array with fields 'a' came" in refusal(np.array([(1,)], dtype=[("a", int)]),
                                                             TypeError)
 
 
@@ -454,15 +518,35 @@ def test_levels_by_hand_that_make_no_sense():
     check([True], [1, True], levels=[1, True])
 
 
-def test_the_cure_for_missing_measurements_bins_them():
-    ages = pd.DataFrame({"age": [0.5, 1.5, np.nan, 22.5, 40.5, 61.5]})
-    with pytest.raises(ValueError, match=r"row 2 .* 5 distinct real values") as caught:
-        learn_column(ages["age"], "age")
-    cure = str(caught.value).split("for example with ")[1].split(", since")[0]
-    binned = eval(cure, {"pandas": pd, "X": ages})
-    _, levels = learn_column(binned, "age")
+MEASURED = [0.5, 1.5, None, 22.5, 40.5, 61.5]
+
+
+@pytest.mark.parametrize("values", [
+    pd.Series(MEASURED), pl.Series(MEASURED), np.array(MEASURED, dtype=float)], ids=named)
+def test_the_cure_for_missing_measurements_bins_them(values):
+    names = {"numpy": np, "pandas": pd, "polars": pl,
+             "X": values if isinstance(values, np.ndarray) else {"c": values}}
+    with pytest.raises(ValueError, match=r"row 2 .* since the other values are real") as caught:
+        learn_column(values, "c")
+    code = str(caught.value).split("for example with ")[1].split(", since")[0]
+    codes, levels = learn_column(eval(code, names), "c")
+    # Quarters of 5 values: 2 in the first, 1 in each other.
     assert len(levels) == 5
-    assert levels[-1] == "missing"
+    assert levels[codes[2]] == (-1 if isinstance(values, np.ndarray) else "missing")
+    # Where missing cells are levels, they are left as they are.
+    with pytest.raises(ValueError, match="since cells are missing") as caught:
+        learn_column(values, "c", missing="category")
+    code = str(caught.value).split("are missing, with ")[1].split("; if its")[0]
+    codes, levels = learn_column(eval(code, names), "c", missing="category")
+    assert len(levels) == 5 and codes[2] == 4
+
+
+def test_measurements_with_gaps_where_the_library_has_no_quantiles_in_a_line():
+    for values in (pa.chunked_array([MEASURED]), MEASURED):
+        with pytest.raises(ValueError, match=r"or in the table\.$"):
+            learn_column(values, "c")
+        with pytest.raises(ValueError, match="or, since cells are missing, by hand; if its"):
+            learn_column(values, "c", missing="category")
 
 
 def test_values_that_are_not_among_the_levels():
@@ -470,10 +554,13 @@ def test_values_that_are_not_among_the_levels():
     assert message == (
         "Column 'c' has values that are not among its levels: 'y', 'z', in 3 row(s), the first in "
         "row 1 (counted from 0). Its levels are 'a', 'b'. Every level must be declared at fit: "
-        "give the whole table a categorical dtype before it is split, X = X.astype('category'), or "
         "list them with categories=."
     )
-    with pytest.raises(ValueError, match=r"0, 1, 2, 3, 4, 5, \.\.\. \(100 in all\)") as caught:
+    assert refusal(pd.Series(["z"]), levels=["a", "b"]).endswith(
+        "Every level must be declared at fit: give the whole table a categorical dtype before it "
+        "is split, X = X.astype('category'), or list them with categories=."
+    )
+    with pytest.raises(ValueError, match=r"0, 1, 2, 3, 4, 5 and 94 more\.") as caught:
         apply_column([500], "c", np.arange(100))
     assert "levels: 500, in 1 row(s)" in str(caught.value)
     with pytest.raises(ValueError, match=r"levels: 1\.5, in"):

@@ -78,8 +78,10 @@ def test_required_edges_may_not_run_against_tiers():
 
 
 def test_many_contradictions_are_counted():
-    edges = list(itertools.combinations(LABELS, 2))
-    refused(r"\('b', 'd'\) and 1 more\.", required_edges=edges, forbidden_edges=edges)
+    labels = [*LABELS, "e"]
+    edges = list(itertools.combinations(labels, 2))
+    with pytest.raises(ValueError, match=r"\('b', 'c'\), \('b', 'd'\) and 4 more\. Change one"):
+        Constraints.from_names(labels, required_edges=edges, forbidden_edges=edges)
 
 
 def test_required_edges_may_not_form_a_cycle():
@@ -117,7 +119,7 @@ def test_bad_edges_are_refused_by_parameter(name):
 
 
 def test_long_lists_of_columns_are_cut_short():
-    with pytest.raises(ValueError, match=r"The columns are 0, 1, .*, 9, \.\.\.\.$"):
+    with pytest.raises(ValueError, match=r"The columns are 0, 1, 2, 3, 4, 5 and 5 more\.$"):
         Constraints.from_names(range(11), required_edges=[(0, 11)])
 
 

@@ -204,7 +204,7 @@ def test_objects_that_only_convert_to_arrays():
     (pl.DataFrame(), ValueError,
      "Found array with 0 sample(s) (shape=(0, 0)) while a minimum of 1 is required."),
     (np.array([(1, 2)], dtype=[("a", int), ("b", int)]), TypeError,
-     "A structured array with fields ('a', 'b') came; columns of several types are read from data "
+     "A structured array with fields 'a', 'b' came; columns of several types are read from data "
      "frames. Make one of it: pandas.DataFrame(X)."),
     (np.rec.array([(1, 2)], dtype=[("a", int), ("b", int)]), TypeError, "structured array"),
     (np.ma.array([[1, 2]], mask=[[0, 1]]), ValueError, "A masked array with 1 masked cells came"),

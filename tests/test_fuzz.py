@@ -69,9 +69,9 @@ DRAWN = {
 }
 # The rest holds results, is a protocol, or has no parameters.
 MADE = {
-    "AnalyticESS", "BootstrapEdges", "Contingency", "ESSCurveDisplay", "ESSPath", "ESSPathDisplay",
-    "EdgePosteriorDisplay", "EdgePosteriors", "Family", "FirstAscentSearch", "GraphComparison",
-    "GreedySearch", "OrderSearch", "Score", "SearchResult",
+    "AnalyticESS", "BootstrapEdges", "Contingency", "DataWarning", "ESSCurveDisplay", "ESSPath",
+    "ESSPathDisplay", "EdgePosteriorDisplay", "EdgePosteriors", "Family", "FirstAscentSearch",
+    "GraphComparison", "GreedySearch", "OrderSearch", "Score", "SearchResult",
 }
 
 

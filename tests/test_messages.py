@@ -9,6 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 import scipy.sparse
+from sklearn.base import clone
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 
 from skbn import BayesNetClassifier, BayesNetStructureEstimator, TabuSearch
 from skbn.scores.bayesian import BDeu
@@ -109,7 +112,7 @@ def test_all_columns_with_missing_cells_are_named():
     with_categories = BayesNetStructureEstimator(handle_missing="category")
     said = message(with_categories.fit, table)
     assert "Column 'd' is real-valued" in said
-    assert "since 1 cells are missing, with pandas.qcut(X['d'], 4, duplicates='drop')" in said
+    assert "since cells are missing, with pandas.qcut(X['d'], 4, duplicates='drop')" in said
     bins = pd.qcut(table["d"], 4, duplicates="drop").cat.rename_categories(str)
     *levels, gap = with_categories.fit(table.assign(d=bins)).categories_[3].tolist()
     assert set(map(type, levels)) == {str} and gap is None
@@ -162,7 +165,7 @@ def test_infinity(infinity):
         assert "correct those cells or bin the column" in said
     # A categorical dtype does not make a level of it either.
     said = refused_fit(table.astype({"b": "category"}))
-    assert "The levels of column 'b' contain infinity (inf)" in said
+    assert "Column 'b' contains infinity (inf) among its levels" in said
 
 
 def test_unknown_categories():
@@ -211,6 +214,60 @@ def test_whole_numbers_with_holes(make, kind):
     evidence = pd.DataFrame({"x0": [4]})
     network = BayesNetStructureEstimator().fit(known).network_
     assert "range(" not in message(network.log_prob, evidence)
+
+
+ENCODER = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.int32])
+@pytest.mark.parametrize("missing", [False, True])
+def test_what_ordinal_encoders_write_for_unknown_categories(dtype, missing):
+    learned, come = X.astype(str), X.astype(str).assign(a=["u", "w", "v", "z", "w", "u"])
+    if missing and dtype is np.float64:
+        learned.loc[0, "a"] = None
+    encoder = clone(ENCODER).set_params(dtype=dtype)
+    bn = make_pipeline(encoder, BayesNetStructureEstimator(handle_missing="category"))
+    said = message(bn.fit(learned).predict, come)
+    assert "has values that are not among its levels: -1.0, in 3 row(s)" in said or (
+        "not among its levels: -1, in 3 row(s)" in said)
+    assert said.endswith(
+        ". OrdinalEncoder writes -1 for a category that it did not see at fit: let "
+        "handle_unknown='missing' take such cells for missing."
+    )
+    assert "categorical dtype" not in said and "categories=" not in said
+    # The cure is one.
+    bn[-1].set_params(handle_unknown="missing")
+    encoded = bn[:-1].transform(come).astype(float)
+    encoded[encoded == -1] = np.nan
+    np.testing.assert_array_equal(bn.score_samples(come), bn[-1].score_samples(encoded))
+
+
+@pytest.mark.parametrize(("levels", "strange"), [
+    ([-1, 1], -2), ([0.5, 1.5], -1), ([-2, 0], -1), (["a", "b"], "-1"), ([0, 1], -2)])
+def test_minus_one_that_no_encoder_wrote(levels, strange):
+    bn = BayesNetStructureEstimator(categories=[levels])
+    bn.fit(np.array([[level] for level in levels]))
+    said = message(bn.predict, np.array([[strange]]))
+    assert "OrdinalEncoder" not in said
+    assert "Every level must be declared at fit: list them with categories=. " in said
+    assert said.endswith("Or let handle_unknown='missing' take such cells for missing.")
+
+
+@pytest.mark.parametrize(("make", "words"), [
+    (pl.from_pandas, "give the columns of the whole table the type polars.Enum before it is split"),
+    (pa.Table.from_pandas, "encode the columns of the whole table as dictionaries before it is "
+                           "split"),
+], ids=["polars", "pyarrow"])
+def test_levels_are_declared_in_the_words_of_the_library(make, words):
+    table = X[["a"]].assign(a=["u", "w", "v", "z", "w", "u"])
+    said = message(BayesNetStructureEstimator().fit(make(X[["a"]])).predict, make(table))
+    assert f"Every level must be declared at fit: {words}, or list them with categories=." in said
+    # The cures that it names are cures.
+    if make is pl.from_pandas:
+        whole = make(table).cast(pl.Enum(["u", "v", "w", "z"]))
+    else:
+        whole = pa.table({"a": make(table)["a"].dictionary_encode()})
+    assert len(BayesNetStructureEstimator().fit(whole[:2]).predict(whole)) == 6
 
 
 def test_columns_that_identify_rows_are_asked_about():
@@ -363,8 +420,12 @@ def test_many_labels_are_cut():
     table = pd.DataFrame(np.zeros((2, 30), dtype=int))
     estimator = BayesNetStructureEstimator().fit(table)
     said = refused_prediction(table[list(range(29, -1, -1))], estimator=estimator)
-    assert said.endswith("fit had 0, 1, 2, 3, 4, 5, 6, 7, ...; now come 29, 28, 27, 26, 25, 24, "
-                         "23, 22, ....")
+    assert said.endswith("fit had 0, 1, 2, 3, 4, 5 and 24 more; now come 29, 28, 27, 26, 25, 24 "
+                         "and 24 more.")
+    # Those that are in their places say nothing.
+    said = refused_prediction(table[[*range(20), 25, *range(21, 25), 20, *range(26, 30)]],
+                              estimator=estimator)
+    assert said.endswith("fit had 20, 25; now come 25, 20.")
 
 
 def test_names_that_came_only_once_get_scikit_learns_warning():

@@ -11,6 +11,8 @@ from typing import Any
 
 from sklearn.utils import check_scalar
 
+from skbn.messages import brief
+
 _GZIP = b"\x1f\x8b"
 _STEP = 2**20
 # Of text that stands where a path should: it has lines, or begins as such files do.
@@ -38,7 +40,7 @@ def read_text(path_or_file: Any, max_bytes: int) -> tuple[str, str]:
         if _TEXT.match(source) and not os.path.exists(path_or_file):
             raise ValueError(
                 "read_bif takes a path or a file; pass io.StringIO(text). This is text that begins "
-                f"with {source[:40]!r}."
+                f"with {brief(source[:40])}."
             )
         with open(path_or_file, "rb") as file:
             content = _read_bounded(file, source, max_bytes)

@@ -7,6 +7,7 @@ from decimal import Context, Decimal
 import numpy as np
 
 from skbn.bif.tokens import BIFTokens
+from skbn.messages import brief
 
 _SMALLEST_NORMAL = np.finfo(np.float64).tiny
 _NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?", re.ASCII)
@@ -29,7 +30,7 @@ def read_numbers(tokens: BIFTokens, limit: int, start: int) -> list[float]:
             raise tokens.error(f"a probability is expected, but here is {tokens.shown()}")
         values.append(_probability_or_log(word))
         if not values[-1] <= 1.0 + _ROUNDED:
-            raise tokens.error(f"{word!r} is no probability")
+            raise tokens.error(f"{brief(word)} is no probability")
         if len(values) > limit:
             break
         tokens.advance()

@@ -3,6 +3,8 @@
 import re
 from collections.abc import Iterator
 
+from skbn.messages import brief
+
 # No alternative can begin where another does, and the repetitions are possessive: every character
 # is looked at once, whatever the text.
 _TOKEN = re.compile(
@@ -92,7 +94,7 @@ class BIFTokens:
             If something else is in sight.
         """
         if not self.at_sign(sign):
-            raise self.error(f"{sign!r} must follow {after}, but {self.shown()} does")
+            raise self.error(f"{brief(sign)} must follow {after}, but {self.shown()} does")
         self.advance()
 
     def take_words(self, stop: str, what: str) -> list[str]:
@@ -100,7 +102,7 @@ class BIFTokens:
         words = []
         while not self.at_sign(stop):
             if self.is_sign or self.at_end:
-                raise self.error(f"{what} ends with {self.shown()} in place of {stop[-1]!r}")
+                raise self.error(f"{what} ends with {self.shown()} in place of {brief(stop[-1])}")
             words.append(self.token)
             self.advance()
         return words

@@ -9,6 +9,7 @@ import numpy as np
 
 from skbn.bif.names import spell, state_identifiers, variable_identifiers
 from skbn.counting.memory import refuse_array
+from skbn.messages import brief
 from skbn.parameters.conditional_table import ConditionalTable, readable_count
 
 NAME_PROPERTY, STATES_PROPERTY = "skbn_name", "skbn_states"
@@ -67,7 +68,7 @@ def _properties(label: Any, levels: list, name: str, known: list[str]) -> Iterat
     if label != name:
         yield f"  property {NAME_PROPERTY} = {spell([label], 'the names')};"
     if levels != known:
-        yield f"  property {STATES_PROPERTY} = {spell(levels, f'the states of {label!r}')};"
+        yield f"  property {STATES_PROPERTY} = {spell(levels, f'the states of {brief(label)}')};"
 
 
 def _rows(
@@ -135,7 +136,7 @@ def _refuse_large(
         refuse_array(
             _FLOATS_OF_TEXT * sum(sizes),
             f"A BIF file with {sum(sizes):,} probabilities, {sizes[widest]:,} of them in the table "
-            f"of {labels[widest]!r}, takes",
+            f"of {brief(labels[widest])}, takes",
             "Leave out columns that are different in nearly every row, such as identifiers.",
         )
         return
@@ -144,7 +145,7 @@ def _refuse_large(
     raise ValueError(
         f"A BIF file with a row for every parent configuration would hold "
         f"{readable_count(sum(sizes))} probabilities, {readable_count(sizes[widest])} of them in "
-        f"the table of {labels[widest]!r}; {_MOST_ENTRIES:,} are the most. Pass default_rows=True "
-        "for a row per observed configuration and one default for all others (pgmpy and bnlearn "
-        "cannot read that), or learn with max_parents."
+        f"the table of {brief(labels[widest])}; {_MOST_ENTRIES:,} are the most. Pass "
+        "default_rows=True for a row per observed configuration and one default for all others "
+        "(pgmpy and bnlearn cannot read that), or learn with max_parents."
     )

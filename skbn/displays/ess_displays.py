@@ -7,6 +7,8 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
+from skbn.messages import brief
+
 
 class ESSCurveDisplay:
     """Cross-validated log-loss against the equivalent sample size, with the values chosen.
@@ -238,7 +240,7 @@ class ESSPathDisplay:
             Without matplotlib.
         """
         if not hasattr(path, "map_interval"):
-            raise TypeError(f"path must be the result of ess_path, got {path!r}.")
+            raise TypeError(f"path must be the result of ess_path, got {brief(path)}.")
         return cls(
             path.ess, path.n_edges, path.scores, path.map_interval, path.map_ess,
             len(path.labels), getattr(path, "log_marginal_likelihoods", None),
@@ -319,5 +321,5 @@ def figure_and_axes(ax):
     if ax is None:
         return plt.subplots(layout="constrained")
     if not isinstance(ax, plt.Axes):
-        raise TypeError(f"ax must be matplotlib Axes or None, got {ax!r}.")
+        raise TypeError(f"ax must be matplotlib Axes or None, got {brief(ax)}.")
     return ax.figure, ax

@@ -25,6 +25,7 @@ from skbn.graphs.given_graph import (
     target_of,
 )
 from skbn.graphs.graph_comparison import compare_graphs
+from skbn.messages import brief, first_few
 from skbn.posteriors.graph_posterior import EdgePosteriors
 from skbn.selection.bootstrap import BootstrapEdges
 from skbn.theory.edge_report import edge_report
@@ -120,8 +121,8 @@ class NetworkDisplay:
             and all(isinstance(kind, str) and kind in KINDS for kind in kinds)
         ):
             raise ValueError(
-                f"kinds must hold one of {', '.join(map(repr, KINDS))} for each of the "
-                f"{len(self.edges)} edges, got {kinds!r}."
+                f"kinds must hold one of {first_few(list(KINDS))} for each of the "
+                f"{len(self.edges)} edges, got {brief(kinds)}."
             )
 
     @classmethod
@@ -296,7 +297,8 @@ class NetworkDisplay:
         for label in [*(label for edge in self.edges for label in edge),
                       *([] if self.target is None else [self.target])]:
             if getattr(label, "__hash__", None) is None or label not in places:
-                raise ValueError(f"No node is called {label!r}. There are {self.labels[:20]}.")
+                raise ValueError(f"No node is called {brief(label)}. There are "
+                                 f"{first_few(self.labels)}.")
         edges = [(places[a], places[b]) for a, b in self.edges]
         weights = None
         if self.edge_width is not None:
@@ -309,11 +311,11 @@ class NetworkDisplay:
 
 def _pairs(edges: Any) -> list[tuple[Hashable, Hashable]]:
     if not isinstance(edges, Iterable):
-        raise TypeError(f"edges must hold (parent, child) pairs of names, got {edges!r}.")
+        raise TypeError(f"edges must hold (parent, child) pairs of names, got {brief(edges)}.")
     edges = list(edges)
     for edge in edges:
         if not isinstance(edge, Sequence) or isinstance(edge, str) or len(edge) != 2:
-            raise ValueError(f"edges must hold (parent, child) pairs of names, got {edge!r}.")
+            raise ValueError(f"edges must hold (parent, child) pairs of names, got {brief(edge)}.")
     return edges
 
 
@@ -334,7 +336,8 @@ def _named_widths(name: str, estimator: Any, X: Any, y: Any) -> dict:
                 counts[edge] = counts.get(edge, 0.0) + 1 / len(runs)
         return counts
     raise ValueError(
-        f"edge_width must be 'log_bayes_factor', 'restarts', a mapping or a matrix, got {name!r}."
+        "edge_width must be 'log_bayes_factor', 'restarts', a mapping or a matrix, got "
+        f"{brief(name)}."
     )
 
 
@@ -356,7 +359,7 @@ def _weights_of(
     except (TypeError, ValueError):
         raise ValueError(
             "edge_width must hold numbers, by (parent, child) names or as a matrix, got "
-            f"{weights!r}."
+            f"{brief(weights)}."
         ) from None
     if matrix.shape != (len(places), len(places)):
         raise ValueError(

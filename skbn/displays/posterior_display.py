@@ -5,6 +5,7 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from skbn.displays.ess_displays import figure_and_axes, require_result
+from skbn.messages import brief
 from skbn.posteriors.graph_posterior import EdgePosteriors
 
 # Numbers are written into the cells of matrices up to so many columns.
@@ -74,7 +75,7 @@ class EdgePosteriorDisplay:
         """
         if not (hasattr(posterior, "edges") and hasattr(posterior, "labels")):
             raise TypeError(
-                f"posterior must be the result of edge_posteriors, got {posterior!r}."
+                f"posterior must be the result of edge_posteriors, got {brief(posterior)}."
             )
         return cls(posterior.edges, posterior.labels).plot(**options)
 
@@ -135,7 +136,7 @@ class EdgePosteriorDisplay:
         if not isinstance(numbers, (bool, np.bool_)) and not (
             isinstance(numbers, str) and numbers == "auto"
         ):
-            raise ValueError(f"numbers must be 'auto', True or False, got {numbers!r}.")
+            raise ValueError(f"numbers must be 'auto', True or False, got {brief(numbers)}.")
         self.figure_, self.ax_ = figure_and_axes(ax)
         n = len(self.labels)
         shown = np.ma.masked_array(self.edges, np.eye(n, dtype=bool))

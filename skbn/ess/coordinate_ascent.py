@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skbn.counting.data import CategoricalData
 from skbn.ess.analytic_ess import estimate_ess
 from skbn.ess.ess_likelihood import HIGHEST, LOWEST, EssLikelihood
+from skbn.messages import first_few
 from skbn.search.runs import SearchRuns
 
 # The ascent ends when a step changes the equivalent sample size by less than this.
@@ -137,9 +138,9 @@ def _best_of_cycle(data: CategoricalData, cycle: Sequence[_Step]) -> _Step:
         EssLikelihood(data, step.runs.best.parents).value(step.ess) for step in cycle
     ]
     best = cycle[max(range(len(cycle)), key=likelihoods.__getitem__)]
-    members = ", ".join(f"{step.ess:.4g}" for step in cycle)
     _warn(
-        f"The coordinate ascent cycles between the equivalent sample sizes {members}; "
+        f"The coordinate ascent cycles between the equivalent sample sizes "
+        f"{first_few([step.ess for step in cycle], write='{:.4g}'.format)}; "
         f"{best.ess:.4g}, of highest marginal likelihood, is kept. {_ADVICE}"
     )
     return best

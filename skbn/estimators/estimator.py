@@ -17,6 +17,7 @@ from skbn.estimators.predictions import Predictions
 from skbn.estimators.undoing import undone_on_failure
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import read_graph_prior
+from skbn.messages import brief, first_few, kept_short
 from skbn.networks.network import BayesianNetwork
 from skbn.networks.persistence import Persistent
 from skbn.scores.by_name import SCORES, as_score
@@ -323,14 +324,18 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
     def _open(self, X, *, reset: bool) -> Table:
         """The table, with names and number of columns checked against `fit` unless `reset`."""
         table = open_table(X)
-        validate_data(self, table.native, reset=reset, skip_check_array=True)
+        with kept_short():
+            validate_data(self, table.native, reset=reset, skip_check_array=True)
         if not reset and table.labels is not None and self._x_template.empty is not None:
             # scikit-learn compares names only where all are strings.
             fitted = list(self.network_.labels[: self.n_features_in_])
             if table.labels != fitted:
+                pairs = zip(fitted, table.labels, strict=True)
+                # Those that are in their places say nothing.
+                had, come = zip(*(pair for pair in pairs if pair[:1] != pair[1:]), strict=True)
                 raise ValueError(
                     "The columns must be those of fit, in the same order: fit had "
-                    f"{_few(fitted)}; now come {_few(table.labels)}."
+                    f"{first_few(had)}; now come {first_few(come)}."
                 )
         return table
 
@@ -434,7 +439,7 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
 
     def _refuse_starts(self) -> None:
         """Refuse parameters that an exact search would not heed."""
-        init = repr(self.init) if isinstance(self.init, str) else "a graph"
+        init = brief(self.init) if isinstance(self.init, str) else "a graph"
         for name, given, default in (
             ("init", init, "'empty'"),
             ("n_restarts", str(self.n_restarts), "0"),
@@ -487,7 +492,3 @@ def _named_edges(run: SearchResult, labels: list[Hashable]) -> list[tuple[Hashab
         for child, parents in enumerate(run.parents)
         for parent in parents
     ]
-
-
-def _few(labels: list[Hashable]) -> str:
-    return ", ".join(map(repr, labels[:8])) + (", ..." if len(labels) > 8 else "")

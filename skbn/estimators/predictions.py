@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils import check_random_state, check_scalar
 from sklearn.utils.validation import check_is_fitted
 
+from skbn.messages import kept_short
 from skbn.tables.reading import check_weights
 from skbn.tables.templates import ColumnTemplate, TableTemplate, common_type
 from skbn.tables.values import ascending
@@ -45,6 +46,10 @@ class Predictions:
             raise AttributeError(f"{type(self).__name__} has classes once it is fitted with y.")
         levels = self.categories_[-1]
         return levels[ascending(levels)]
+
+    def _validate_params(self) -> None:
+        with kept_short():
+            super()._validate_params()
 
     def _read_codes(self, X, y=None) -> tuple[np.ndarray, np.ndarray | None]:
         """Codes (n_variables, n_samples) of a table to predict, and where cells are missing."""

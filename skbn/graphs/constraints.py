@@ -7,6 +7,7 @@ import numpy as np
 
 from skbn.counting.memory import refuse_array
 from skbn.graphs.graph import DAG, CycleError, Move
+from skbn.messages import brief, first_few
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,8 +83,8 @@ class Constraints:
             child = crowded[0]
             names = [(labels[a], labels[child]) for a in np.flatnonzero(required[:, child])]
             raise ValueError(
-                f"max_parents={max_parents} leaves no room for the required_edges {names}. Raise "
-                "max_parents or require fewer edges."
+                f"max_parents={max_parents} leaves no room for the required_edges "
+                f"[{first_few(names)}]. Raise max_parents or require fewer edges."
             )
         allowed = plain.allowed & ~forbidden & ~against_tiers
         return cls(required, allowed, plain.max_parents)
@@ -134,8 +135,8 @@ class Constraints:
         if len(crowded):
             child = crowded[0]
             raise ValueError(
-                f"{name} gives {labels[child]!r} {dag.adjacency[:, child].sum()} parents, more "
-                f"than max_parents={self.max_parents}. Raise max_parents or drop edges."
+                f"{name} gives {brief(labels[child])} {dag.adjacency[:, child].sum()} parents, "
+                f"more than max_parents={self.max_parents}. Raise max_parents or drop edges."
             )
 
 
@@ -161,11 +162,11 @@ def edge_matrix(
             parent, child = () if isinstance(edge, (str, set, frozenset)) else edge
         except (TypeError, ValueError):
             raise ValueError(
-                f"{name} must hold (parent, child) pairs of column names, got {edge!r}."
+                f"{name} must hold (parent, child) pairs of column names, got {brief(edge)}."
             ) from None
         a, b = position(parent, index, name), position(child, index, name)
         if a == b:
-            raise ValueError(f"{name} has an edge from {parent!r} to itself. Remove it.")
+            raise ValueError(f"{name} has an edge from {brief(parent)} to itself. Remove it.")
         matrix[a, b] = True
     return matrix
 
@@ -175,9 +176,9 @@ def position(label: Hashable, index: dict[Hashable, int], name: str) -> int:
     try:
         return index[label]
     except (KeyError, TypeError):
-        known = ", ".join(map(repr, list(index)[:10])) + (", ..." if len(index) > 10 else "")
         raise ValueError(
-            f"{name} names {label!r}, which is not a column. The columns are {known}."
+            f"{name} names {brief(label)}, which is not a column. The columns are "
+            f"{first_few(list(index))}."
         ) from None
 
 
@@ -190,17 +191,17 @@ def _against_tiers(
     for tier, group in enumerate(() if tiers is None else tiers):
         if isinstance(group, str):
             raise ValueError(
-                f"tiers must hold groups of column names, got the string {group!r}. "
-                f"Write [{group!r}]."
+                f"tiers must hold groups of column names, got the string {brief(group)}. "
+                f"Write [{brief(group)}]."
             )
         if not isinstance(group, Iterable):
-            raise ValueError(f"tiers must hold groups of column names, got {group!r}.")
+            raise ValueError(f"tiers must hold groups of column names, got {brief(group)}.")
         for label in group:
             column = position(label, index, "tiers")
             if tier_of[column] >= 0:
                 raise ValueError(
-                    f"tiers name {label!r} twice, in groups {tier_of[column]} and {tier}. A column "
-                    "belongs to one group at most."
+                    f"tiers name {brief(label)} twice, in groups {tier_of[column]} and {tier}. A "
+                    "column belongs to one group at most."
                 )
             tier_of[column] = tier
     placed = tier_of >= 0
@@ -209,6 +210,5 @@ def _against_tiers(
 
 def _refuse(edges: np.ndarray, labels: Sequence[Hashable], what: str) -> None:
     if edges.any():
-        names = [(labels[a], labels[b]) for a, b in np.argwhere(edges)[:5]]
-        more = f" and {edges.sum() - 5} more" if edges.sum() > 5 else ""
-        raise ValueError(f"{what} {', '.join(map(repr, names))}{more}. Change one of the two.")
+        names = [(labels[a], labels[b]) for a, b in np.argwhere(edges)]
+        raise ValueError(f"{what} {first_few(names)}. Change one of the two.")

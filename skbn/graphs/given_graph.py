@@ -7,6 +7,7 @@ from sklearn.utils.validation import _is_fitted
 
 from skbn.graphs.constraints import edge_matrix, position
 from skbn.graphs.graph import DAG, CycleError
+from skbn.messages import brief
 
 
 def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -> DAG:
@@ -44,8 +45,8 @@ def read_graph(graph: object, labels: Sequence[Hashable], name: str = "graph") -
     target = target_of(graph)
     if target is not None and target not in labels and any(target in e for e in graph.edges_):
         raise ValueError(
-            f"{name} was fitted with y, its variable {target!r}, which is not a column. Add y to "
-            f"the table under that name: X.assign(**{{{target!r}: y}})."
+            f"{name} was fitted with y, its variable {brief(target)}, which is not a column. Add y "
+            "to the table under that name."
         )
     index = {label: i for i, label in enumerate(labels)}
     adjacency = _adjacency(graph, index, name)
@@ -115,8 +116,8 @@ def table_within(graph: object, X: object, advice: str) -> object:
             ):
                 what = "draws rows anew" if hasattr(step, "fit_resample") else "does not transform"
                 raise TypeError(
-                    f"The step {name!r} of the pipeline {what}, so the table that its network is "
-                    f"to be judged on is not known. Pass that table: {advice}."
+                    f"The step {brief(name)} of the pipeline {what}, so the table that its network "
+                    f"is to be judged on is not known. Pass that table: {advice}."
                 )
         X = before.transform(X)
     return X
@@ -219,16 +220,16 @@ def different_names(labels: Iterable[Hashable], name: str) -> list[Hashable]:
         For what is no list of names, and for a name that comes twice.
     """
     if not isinstance(labels, Iterable):
-        raise TypeError(f"{name} must be a list of names, got {labels!r}.")
+        raise TypeError(f"{name} must be a list of names, got {brief(labels)}.")
     labels = list(labels)
     seen: set[Hashable] = set()
     for label in labels:
         try:
             twice = label in seen
         except TypeError:
-            raise TypeError(f"{name} must be a list of names, but holds {label!r}.") from None
+            raise TypeError(f"{name} must be a list of names, but holds {brief(label)}.") from None
         if twice:
-            raise ValueError(f"{name} has {label!r} twice. Names must differ.")
+            raise ValueError(f"{name} has {brief(label)} twice. Names must differ.")
         seen.add(label)
     return labels
 
@@ -271,7 +272,8 @@ def _from_matrix(matrix: np.ndarray, index: dict[Hashable, int], name: str) -> n
     adjacency = matrix.astype(bool)
     own = np.flatnonzero(np.diagonal(adjacency))
     if len(own):
-        raise ValueError(f"{name} has an edge from {list(index)[own[0]]!r} to itself. Remove it.")
+        raise ValueError(f"{name} has an edge from {brief(list(index)[own[0]])} to itself. Remove "
+                         "it.")
     return adjacency
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn.graphs._moves import join_ancestors, part_ancestors, update_ancestors
+from skbn.messages import first_few
 
 
 class Move(NamedTuple):
@@ -184,7 +185,7 @@ class CycleError(ValueError):
         shown = self.cycle if names is None else [names[i] for i in self.cycle]
         super().__init__(
             f"The graph of a Bayesian network has no directed cycle, but {what} has "
-            f"{' -> '.join(map(repr, shown))}. Remove or turn one of these edges."
+            f"{first_few(shown, 12, ' -> ')}. Remove or turn one of these edges."
         )
 
 

@@ -1,12 +1,13 @@
 """Prior beliefs about graphs, as sums over families."""
 
 import math
-import reprlib
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from numbers import Real
 
 import numpy as np
+
+from skbn.messages import brief, first_few
 
 LogPrior = Callable[[int, tuple[int, ...]], float]
 
@@ -49,7 +50,7 @@ def read_graph_prior(
         if not 0 <= penalty < math.inf:
             raise ValueError(
                 f"graph_prior, as the cost of an edge in nats, must be a number >= 0 and finite, "
-                f"got {graph_prior!r}. Forbid edges with forbidden_edges or max_parents."
+                f"got {brief(graph_prior)}. Forbid edges with forbidden_edges or max_parents."
             )
         return EdgePenalty(penalty)
 
@@ -59,9 +60,9 @@ def read_graph_prior(
         value = float(came) if is_number else math.nan
         if not value < math.inf:
             raise ValueError(
-                f"graph_prior gave {value if is_number else reprlib.repr(came)} for "
-                f"{labels[child]!r} with parents {[labels[p] for p in parents]}. It must return a "
-                "number of nats or -inf."
+                f"graph_prior gave {value if is_number else brief(came)} for "
+                f"{brief(labels[child])} with parents [{first_few([labels[p] for p in parents])}]. "
+                "It must return a number of nats or -inf."
             )
         return value
 

@@ -9,6 +9,7 @@ import narwhals.stable.v2 as nw
 import numpy as np
 
 from skbn.counting.data import smallest_code_type
+from skbn.messages import brief, first_few
 from skbn.tables.columns import kind_of, positions_among
 from skbn.tables.encoding import Table, apply_categories_with_gaps, open_frame, open_table
 from skbn.tables.templates import ColumnTemplate, TableTemplate
@@ -71,7 +72,7 @@ def read_evidence(
     if isinstance(evidence, (str, bytes, Number)):
         raise TypeError(
             "What is known must be a dictionary from column to state, a data frame or an array of "
-            f"shape (n_rows, n_variables), got {evidence!r}."
+            f"shape (n_rows, n_variables), got {brief(evidence)}."
         )
     return _read_table(open_table(evidence), labels, categories)
 
@@ -112,19 +113,24 @@ def _table_of(columns: dict) -> Table:
     plain = [label for label, value in columns.items() if not _is_column(value)]
     if plain:
         raise TypeError(
-            f"A dictionary is one row, of states, or a table, of lists; column {plain[0]!r} has "
-            f"{columns[plain[0]]!r}, others have lists. Repeat it once per row."
+            f"A dictionary is one row, of states, or a table, of lists; column {brief(plain[0])} "
+            f"has {brief(columns[plain[0]])}, others have lists. Repeat it once per row."
         )
     lengths = {label: len(value) for label, value in columns.items()}
     if len(set(lengths.values())) > 1:
-        raise ValueError(f"The columns of a table are equally long, but these have {lengths} rows.")
+        (one, n_rows), *others = lengths.items()
+        other = next(label for label, length in others if length != n_rows)
+        raise ValueError(
+            f"The columns of a table are equally long, but {brief(one)} has {n_rows} rows and "
+            f"{brief(other)} has {lengths[other]}."
+        )
     shape = (next(iter(lengths.values())), len(columns))
     table = Table(columns, list(columns), shape, list(columns.values()))
     for label, column in columns.items():
         if hasattr(column, "iloc") and not column.index.equals(table.index):
             raise ValueError(
-                f"The columns of a table have the same rows, but the index of {label!r} differs "
-                "from that of a column before it. Let pandas bring the rows together: "
+                f"The columns of a table have the same rows, but the index of {brief(label)} "
+                "differs from that of a column before it. Let pandas bring the rows together: "
                 "pandas.DataFrame(columns)."
             )
     return table
@@ -145,11 +151,9 @@ def _read_row(
         if getattr(state, "__hash__", None) is not None:
             code = int(positions_among(array_of_levels([state]), levels)[0])
         if code < 0:
-            shown = ", ".join(map(repr, levels[:_MOST_SHOWN].tolist()))
-            more = len(levels) - _MOST_SHOWN
             raise ValueError(
-                f"Column {labels[place]!r} has no state {state!r}. Its states are {shown}"
-                + (f" and {more} more." if more > 0 else ".") + _differs_in_type(state, levels)
+                f"Column {brief(labels[place])} has no state {brief(state)}. Its states are "
+                f"{first_few(levels, _MOST_SHOWN)}." + _differs_in_type(state, levels)
             )
         codes[place], missing[place] = code, False
     return Evidence(codes, missing, None, places)
@@ -161,7 +165,7 @@ def _differs_in_type(state: Any, levels: np.ndarray) -> str:
     if not alike:
         return ""
     return (
-        f" The types differ: {kind_of(state)} came, and the state is {alike[0]!r}, of type "
+        f" The types differ: {kind_of(state)} came, and the state is {brief(alike[0])}, of type "
         f"{type(alike[0]).__name__}."
     )
 
@@ -205,10 +209,8 @@ def find_columns(names: Sequence[Hashable], labels: Sequence[Hashable]) -> list[
     unknown = [name for name in names
                if getattr(name, "__hash__", None) is None or name not in place]
     if unknown:
-        known = ", ".join(map(repr, labels[:_MOST_SHOWN]))
-        more = len(labels) - _MOST_SHOWN
         raise ValueError(
-            f"No column is called {', '.join(map(repr, unknown[:_MOST_SHOWN]))}. The network has "
-            + known + (f" and {more} more." if more > 0 else ".")
+            f"No column is called {first_few(unknown)}. The network has "
+            f"{first_few(labels, _MOST_SHOWN)}."
         )
     return [place[name] for name in names]

@@ -29,7 +29,7 @@ _CHUNK = 2**17
 _LARGEST_ANSWER = 2**27
 # Arrays have at most 64 axes, and the first is for the rows.
 _MOST_ASKED = 63
-_MOST_NAMES = 20
+_MOST_NAMED = 20
 
 
 class Inference:
@@ -257,14 +257,12 @@ class Inference:
 
     def _refuse(self, error: WideTableError) -> NoReturn:
         """Say by name what would be too wide."""
-        names = [repr(self.labels[variable]) for variable in error.variables]
-        more = len(names) - _MOST_NAMES
-        columns = ", ".join(names[:_MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+        names = [self.labels[variable] for variable in error.variables]
         raise ValueError(
-            f"The {len(names)} columns {columns} must be treated together, which takes a table of "
-            f"{readable_count(error.size)} entries or more; at most {LARGEST_TABLE:,} are "
-            "allocated. Give the states of some of these columns, ask for fewer of them, or learn "
-            "a sparser network, for example with max_parents."
+            f"The {len(names)} columns {first_few(names, _MOST_NAMED)} must be treated together, "
+            f"which takes a table of {readable_count(error.size)} entries or more; at most "
+            f"{LARGEST_TABLE:,} are allocated. Give the states of some of these columns, ask for "
+            "fewer of them, or learn a sparser network, for example with max_parents."
         ) from error
 
     def _sums(

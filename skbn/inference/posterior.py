@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from skbn.messages import brief, first_few
 from skbn.parameters.cpt import aligned, escaped, html_row, readable_probability
 from skbn.tables.columns import positions_among
 from skbn.tables.values import array_of_levels
@@ -67,15 +68,15 @@ class Posterior:
             states = (states,)
         if not isinstance(states, tuple) or len(states) != len(self.columns):
             raise KeyError(
-                f"Give one state for each of {', '.join(map(repr, self.columns))}, got {states!r}."
+                f"Give one state for each of {first_few(self.columns)}, got {brief(states)}."
             )
         place = []
         for column, levels, state in zip(self.columns, self.states, states, strict=True):
             found = int(positions_among(array_of_levels([state]), levels)[0])
             if found < 0:
                 raise KeyError(
-                    f"Column {column!r} has no state {state!r}. Its states are "
-                    f"{', '.join(map(repr, levels.tolist()))}."
+                    f"Column {brief(column)} has no state {brief(state)}. Its states are "
+                    f"{first_few(levels)}."
                 )
             place.append(found)
         found = self.probabilities[(..., *place)]
@@ -138,9 +139,7 @@ class Posterior:
         given = " | rows of a table" if self.evidence is None else ""
         if self.evidence:
             known = [f"{column}={state}" for column, state in self.evidence.items()]
-            more = len(known) - _MOST_EVIDENCE
-            given = " | " + ", ".join(known[:_MOST_EVIDENCE])
-            given += f" and {more} more" if more > 0 else ""
+            given = " | " + first_few(known, _MOST_EVIDENCE, write=str)
         shown = min(len(self.states[-1]), _MOST_STATES)
         more_states = [ellipsis] if shown < len(self.states[-1]) else []
         names = [*map(str, self.columns[:-1])]

@@ -10,6 +10,7 @@ from sklearn.utils import check_random_state, check_scalar
 from skbn.graphs.separation import reachable
 from skbn.inference.evidence import Evidence, fill, find_columns, read_evidence, states_of
 from skbn.inference.posterior import Posterior
+from skbn.messages import brief, first_few
 
 
 def ask_log_prob(network: Any, rows: Any) -> float | np.ndarray:
@@ -26,15 +27,15 @@ def ask_posterior(network: Any, columns: Any, evidence: Any) -> Posterior:
         raise ValueError("columns must name a column at least, got none.")
     if len(set(wanted)) < len(wanted):
         twice = next(place for place in wanted if wanted.count(place) > 1)
-        raise ValueError(f"columns names {network.labels[twice]!r} twice. Name each once.")
+        raise ValueError(f"columns names {brief(network.labels[twice])} twice. Name each once.")
     known = read_evidence(evidence, network.labels, network.categories)
     missing = known.missing.copy()
     if known.table is None:
         both = [place for place in wanted if not missing[place, 0]]
         if both:
             raise ValueError(
-                f"Column {network.labels[both[0]]!r} is both asked for and given. Take it out of "
-                "the columns or out of the evidence."
+                f"Column {brief(network.labels[both[0]])} is both asked for and given. Take it out "
+                "of the columns or out of the evidence."
             )
     missing[wanted] = True
     probabilities = network.inference.posterior(known.codes, missing, wanted)
@@ -93,8 +94,9 @@ def are_separated(network: Any, x: Any, y: Any, given: Any) -> bool:
         both = set(sides[one]) & set(sides[other])
         if both:
             raise ValueError(
-                f"x, y and given must have no column in common, but {network.labels[min(both)]!r} "
-                f"is in {one} and {other}. Leave it out of one of them."
+                "x, y and given must have no column in common, but "
+                f"{brief(network.labels[min(both)])} is in {one} and {other}. Leave it out of one "
+                "of them."
             )
     children: list[list[int]] = [[] for _ in network.labels]
     for child, parents in enumerate(network.parent_indices):
@@ -135,7 +137,10 @@ def _require_possible(
         if network.log_prob_codes(known.codes, missing)[0] > -np.inf:
             missing[place] = False
     states = _states_given(network, known, missing)
-    together = " and ".join(f"{column!r} = {state!r}" for column, state in states.items())
+    together = first_few(
+        list(states.items()), between=" and ",
+        write=lambda pair: f"{brief(pair[0])} = {brief(pair[1])}",
+    )
     raise ValueError(
         f"The evidence has probability 0 under this network: {together} cannot occur"
         + (" together" if len(states) > 1 else "") + ". Correct it or leave it out."

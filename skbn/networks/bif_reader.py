@@ -11,6 +11,7 @@ from skbn.bif.tables import conditional_table
 from skbn.bif.tokens import BIFTokens
 from skbn.bif.writer import NAME_PROPERTY, STATES_PROPERTY
 from skbn.graphs.graph import CycleError
+from skbn.messages import brief
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import readable_count
 from skbn.tables.values import array_of_levels
@@ -194,7 +195,7 @@ class _Reader:
             tokens.advance()
         if declared != str(len(states)):
             raise tokens.error(
-                f"variable {_short(name)} declares {declared[:20]!r} states and lists "
+                f"variable {_short(name)} declares {brief(declared[:20])} states and lists "
                 f"{len(states):,}", start,
             )
         if not states:

@@ -9,6 +9,7 @@ from scipy.special import logsumexp, softmax
 
 from skbn.counting.memory import refuse_array
 from skbn.inference.inference import refuse_answer
+from skbn.messages import brief
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable
 
@@ -133,8 +134,8 @@ class NetworkMixture:
         n_states = first.tables[variable].cardinality
         refuse_array(
             3 * max(len(self._tables), len(self.networks)) * n_rows * n_states,
-            f"The probabilities of the {n_states:,} states of {first.labels[variable]!r} by each "
-            f"of {len(self.networks)} networks take",
+            f"The probabilities of the {n_states:,} states of {brief(first.labels[variable])} by "
+            f"each of {len(self.networks)} networks take",
             "Draw fewer graphs (n_graphs), or leave out columns that are different in nearly every "
             "row, such as identifiers.",
         )

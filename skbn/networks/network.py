@@ -19,6 +19,7 @@ from skbn.inference.questions import (
     ask_posterior,
     ask_sample,
 )
+from skbn.messages import brief
 from skbn.networks.persistence import Persistent
 from skbn.parameters.conditional_table import ConditionalTable, fit_tables
 from skbn.parameters.cpt import CPT
@@ -691,7 +692,7 @@ class BayesianNetwork(Persistent):
         n = len(self.labels)
         if len(self._places) < n:
             repeated = next(x for i, x in enumerate(self.labels) if self._places[x] != i)
-            raise ValueError(f"Two columns are called {repeated!r}; labels must differ.")
+            raise ValueError(f"Two columns are called {brief(repeated)}; labels must differ.")
         if not n == len(self.categories) == len(self.tables):
             raise ValueError(
                 f"labels, categories and tables must be equally many, got {n}, "
@@ -700,16 +701,16 @@ class BayesianNetwork(Persistent):
         for place, (label, table) in enumerate(zip(self.labels, self.tables, strict=True)):
             if table.child != place:
                 raise ValueError(
-                    f"The table at position {place} ({label!r}) is that of variable {table.child}; "
-                    "give the tables in the order of the labels."
+                    f"The table at position {place} ({brief(label)}) is that of variable "
+                    f"{table.child}; give the tables in the order of the labels."
                 )
             members = (table.child, *table.parents)
             expected = (table.cardinality, *table.parent_cardinalities)
             for member, cardinality in zip(members, expected, strict=True):
                 if len(self.categories[member]) != cardinality:
                     raise ValueError(
-                        f"Column {self.labels[member]!r} has {len(self.categories[member])} "
-                        f"categories, but {cardinality} states in the table of {label!r}."
+                        f"Column {brief(self.labels[member])} has {len(self.categories[member])} "
+                        f"categories, but {cardinality} states in the table of {brief(label)}."
                     )
 
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from skbn.counting.data import smallest_code_type
+from skbn.messages import brief, first_few
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable
 from skbn.tables.values import array_of_levels, keys_of
@@ -61,7 +62,7 @@ def from_networkx(graph: "networkx.DiGraph") -> BayesianNetwork:
         lacking = [name for name in _NODE_DATA if name not in found]
         if lacking:
             raise ValueError(
-                f"Node {label!r} has no {' and no '.join(lacking)}. from_networkx reads what "
+                f"Node {brief(label)} has no {' and no '.join(lacking)}. from_networkx reads what "
                 "to_networkx made; a graph without probabilities can be passed as init, or its "
                 "edges learned anew."
             )
@@ -73,8 +74,8 @@ def from_networkx(graph: "networkx.DiGraph") -> BayesianNetwork:
             numbers = np.asarray(found["log_probabilities"], dtype=np.float64)
         except (TypeError, ValueError):
             raise ValueError(
-                f"log_probabilities of {label!r} must be an array of numbers, got "
-                f"{found['log_probabilities']!r}."
+                f"log_probabilities of {brief(label)} must be an array of numbers, got "
+                f"{brief(found['log_probabilities'])}."
             ) from None
         codes = np.asarray(found["configurations"])
         own = [places[parent] for parent in parents]
@@ -89,9 +90,10 @@ def _states(states: object, label: object) -> np.ndarray:
         # numpy itself would make 1 and "1" one text.
         names = array_of_levels(list(states)) if isinstance(states, (list, tuple)) else None
     if names is None or names.ndim != 1 or not len(names):
-        raise ValueError(f"states of {label!r} must be a list of names, got {states!r}.")
+        raise ValueError(f"states of {brief(label)} must be a list of names, got {brief(states)}.")
     if len(set(keys_of(names))) < len(names):
-        raise ValueError(f"states of {label!r} must be different names, got {names.tolist()}.")
+        raise ValueError(f"states of {brief(label)} must be different names, got "
+                         f"{first_few(names)}.")
     return names
 
 
@@ -103,8 +105,9 @@ def _parents_by_position(graph: "networkx.DiGraph", label: object) -> list:
     expected = list(range(len(positions)))
     if sorted(by_position, key=str) != sorted(expected, key=str):
         raise ValueError(
-            f"The edges into {label!r} must have the positions {expected}, got "
-            f"{list(positions.values())}. An edge was added or removed: learn the table anew."
+            f"The edges into {brief(label)} must have the positions [{first_few(expected)}], got "
+            f"[{first_few(list(positions.values()))}]. An edge was added or removed: learn the "
+            "table anew."
         )
     return [by_position[position] for position in expected]
 
@@ -121,20 +124,20 @@ def _table(
     n_rows, r = (len(log_probabilities) if log_probabilities.ndim else 0), len(categories[child])
     if log_probabilities.shape != (n_rows, r) or n_rows == 0:
         raise ValueError(
-            f"log_probabilities of {label!r} must have the shape (rows, {r}) and at least one row, "
-            f"got {log_probabilities.shape}."
+            f"log_probabilities of {brief(label)} must have the shape (rows, {r}) and at least one "
+            f"row, got {log_probabilities.shape}."
         )
     if configurations.shape != (n_rows, len(parents)) or not (
         (configurations % 1 == 0) & (configurations >= 0)
         & (configurations < np.array(cardinalities, dtype=int))
     ).all():
         raise ValueError(
-            f"configurations of {label!r} must have the shape ({n_rows}, {len(parents)}) and hold "
-            f"codes below {cardinalities}, got the shape {configurations.shape}."
+            f"configurations of {brief(label)} must have the shape ({n_rows}, {len(parents)}) and "
+            f"hold codes below [{first_few(cardinalities)}], got the shape {configurations.shape}."
         )
     sums = np.exp(log_probabilities).sum(axis=1)
     if not (abs(sums - 1) < _OFF).all():
-        raise ValueError(f"The probabilities of {label!r} must have the sum 1 in each row.")
+        raise ValueError(f"The probabilities of {brief(label)} must have the sum 1 in each row.")
     codes = smallest_code_type(max(cardinalities, default=1))
     columns = np.argsort(parents, kind="stable")
     configurations = configurations[:, columns].astype(codes)
@@ -142,7 +145,7 @@ def _table(
         order = np.lexsort(configurations.T[::-1])
         configurations, log_probabilities = configurations[order], log_probabilities[order]
     if (configurations[1:] == configurations[:-1]).all(axis=1).any():
-        raise ValueError(f"A configuration of {label!r} has two rows.")
+        raise ValueError(f"A configuration of {brief(label)} has two rows.")
     return ConditionalTable.from_rows(
         child,
         tuple(parents[column] for column in columns),

@@ -9,6 +9,7 @@ import numpy as np
 from skbn.counting.counts import count_configurations
 from skbn.counting.data import CategoricalData
 from skbn.counting.memory import refuse_array
+from skbn.messages import brief
 from skbn.parameters.configurations import EveryConfiguration, ObservedConfigurations
 
 # There is a place for every configuration, seen or not, where that takes at most so many entries or
@@ -200,8 +201,8 @@ class ConditionalTable:
         # What is made of the rows takes as much again.
         refuse_array(
             2 * n_observed * r,
-            f"The table of {label!r} has {n_observed:,} observed configurations of its parents "
-            f"and {r:,} states, and to list all takes",
+            f"The table of {brief(label)} has {n_observed:,} observed configurations of its "
+            f"parents and {r:,} states, and to list all takes",
             "Leave out columns that are different in nearly every row, such as identifiers.",
         )
         return self.first_log_rows(n_observed, r)

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import (
 
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import read_graph_prior
+from skbn.messages import kept_short
 from skbn.scores.by_name import SCORES, as_score
 from skbn.scores.local_scores import LocalScores
 from skbn.tables.reading import read_table
@@ -138,7 +139,8 @@ def edge_posteriors(
         "graph_prior": graph_prior, "categories": categories, "max_memory": max_memory,
         "n_jobs": n_jobs,
     }
-    validate_parameter_constraints(_PARAMETERS, parameters, caller_name="edge_posteriors")
+    with kept_short():
+        validate_parameter_constraints(_PARAMETERS, parameters, caller_name="edge_posteriors")
     reading = read_table(X, None, sample_weight, categories)
     labels = reading.labels
     scores = LocalScores(

@@ -11,6 +11,7 @@ from sklearn.utils import check_random_state, check_scalar
 
 from skbn.counting.memory import memory_limit, refuse_if_too_large
 from skbn.graphs.constraints import position
+from skbn.messages import brief
 from skbn.posteriors.family_weights import put_in, take_out
 from skbn.posteriors.graph_sampler import sample_dags, sample_orders
 from skbn.posteriors.graph_sums import GraphSums
@@ -154,7 +155,7 @@ class EdgePosteriors:
         """
         if what not in ("edges", "adjacent", "ancestors"):
             raise ValueError(
-                f"what must be 'edges', 'adjacent' or 'ancestors', got {what!r}."
+                f"what must be 'edges', 'adjacent' or 'ancestors', got {brief(what)}."
             )
         try:
             import pandas as pd
@@ -239,7 +240,8 @@ class EdgePosteriors:
         0.754
         """
         if not callable(holds):
-            raise TypeError(f"holds must be a function of a variable and parents, got {holds!r}.")
+            raise TypeError("holds must be a function of a variable and parents, got "
+                            f"{brief(holds)}.")
         state = self._needed()
         keep = np.zeros(state.parents.shape, dtype=bool)
         found = np.argwhere(state.sums.logs > -np.inf)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from skbn.messages import brief, first_few
 from skbn.scores.bayesian import BDJ, K2, BDeu, BDs
 from skbn.scores.likelihood import AIC, BIC, MDL, LogLikelihood
 from skbn.scores.nml import FNML, QNML
@@ -42,15 +43,15 @@ def as_score(score_type: "str | Score") -> Score:
     if isinstance(score_type, str):
         if score_type not in SCORES:
             raise ValueError(
-                f"score_type must be one of {', '.join(map(repr, SCORES))} or a score object, "
-                f"got {score_type!r}."
+                f"score_type must be one of {first_few(list(SCORES), 10)} or a score object, "
+                f"got {brief(score_type)}."
             )
         return SCORES[score_type]
     missing = [
         name for name in Score.METHODS if not callable(getattr(score_type, name, None))
     ]
     if missing or isinstance(score_type, type):
-        what = "a class, not an object" if isinstance(score_type, type) else repr(score_type)
+        what = "a class, not an object" if isinstance(score_type, type) else brief(score_type)
         raise TypeError(
             "score_type must be the name of a score or an object with the methods cell_terms, "
             f"parent_terms and constant, got {what}"

@@ -10,6 +10,7 @@ from skbn.counting._counting import sum_families
 from skbn.counting.counts import count_family
 from skbn.counting.data import CategoricalData
 from skbn.counting.packs import PackLevels
+from skbn.messages import brief, first_few
 from skbn.scores.gamma import Tail
 from skbn.scores.score import Family, Score, constant_of, key_of, tail_of, terms_of
 from skbn.scores.shapes import Shapes
@@ -166,8 +167,9 @@ class LocalScores:
             wrong = np.flatnonzero(~(scores < np.inf))
             family = sorted(_toggle(child, parents, int(changes[wrong[0]])))
             raise ValueError(
-                f"{self.score!r} gave {scores[wrong[0]]} for variable {child} with parents "
-                f"{family}. A score is a number of nats, or -inf where a family may not be."
+                f"{brief(self.score)} gave {scores[wrong[0]]} for variable {child} with parents "
+                f"[{first_few(family)}]. A score is a number of nats, or -inf where a family may "
+                "not be."
             )
         if scores.min() < FORBIDDEN:
             scores[scores < FORBIDDEN] = -np.inf

@@ -14,7 +14,6 @@ score is a `SetScore`.
 """
 
 import math
-import reprlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from numbers import Real
@@ -22,6 +21,7 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
+from skbn.messages import brief
 from skbn.scores.gamma import Tail
 
 
@@ -226,7 +226,7 @@ def _described(came: object) -> str:
     """What a method returned, for messages."""
     if isinstance(came, np.ndarray):
         return f"an array of shape {came.shape} and type {came.dtype}"
-    return reprlib.repr(came)
+    return brief(came)
 
 
 def has_constant(score: Score) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from sklearn.callback import CallbackContext
 
+from skbn.messages import brief
 from skbn.search.climbing import SearchResult
 from skbn.search.searches import Search
 
@@ -83,7 +84,9 @@ class RunProgress:
         if self.verbose > 1:
             for move, score in result.history:
                 parent, child = self.labels[move.parent], self.labels[move.child]
-                print(f"{self._name}{move.kind} {parent!r} -> {child!r}, score {score:.4f}")
+                print(
+                    f"{self._name}{move.kind} {brief(parent)} -> {brief(child)}, score {score:.4f}"
+                )
         unit = "moves" if result.n_rounds is None else "rounds"
         print(f"{self._name}score {result.score:.4f} after {result.n_iter} {unit}")
 

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import Interval
 
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph import DAG
+from skbn.messages import kept_short
 from skbn.scores.local_scores import LocalScores
 from skbn.search.climbing import (
     SearchResult,
@@ -209,7 +210,8 @@ class TabuSearch(BaseEstimator):
             The best graph met, which need not be that of the last move, with the moves that led
             to it.
         """
-        self._validate_params()
+        with kept_short():
+            self._validate_params()
         return climb_with_tabu(
             scores, start, constraints, rng, max_iter, self.tabu_length, self.patience
         )
@@ -384,7 +386,8 @@ class ExactSearch(BaseEstimator):
         MemoryError
             If the search would take more than `max_memory`; before it starts.
         """
-        self._validate_params()
+        with kept_short():
+            self._validate_params()
         told = [_Progress()] if self.verbose else []
         told += [] if progress is None else [progress]
         networks = exact_searches(

@@ -10,6 +10,7 @@ from skbn.counting.data import CategoricalData
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.given_graph import different_names, read_graph
 from skbn.graphs.graph import DAG, CycleError, Move, topological_order
+from skbn.messages import brief, first_few
 from skbn.scores.likelihood import BIC, LogLikelihood
 from skbn.scores.local_scores import LocalScores
 from skbn.search.searches import Search
@@ -149,7 +150,7 @@ def make_start(
         return dag
     if init not in INITS:
         raise ValueError(
-            f"init must be one of {', '.join(map(repr, INITS))} or a graph, got {init!r}."
+            f"init must be one of {first_few(INITS)} or a graph, got {brief(init)}."
         )
     if init == "random":
         return random_start(constraints, rng)

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _num_samples
 
 from skbn.estimators.estimator import BayesNetStructureEstimator
 from skbn.graphs.equivalence import cpdag_of
+from skbn.messages import brief, first_few
 from skbn.tables.encoding import open_table
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class BootstrapEdges:
 
         if what not in ("directed", "compelled", "strength"):
             raise ValueError(
-                f"what must be 'directed', 'compelled' or 'strength', got {what!r}."
+                f"what must be 'directed', 'compelled' or 'strength', got {brief(what)}."
             )
         index = pd.Index(self.labels, tupleize_cols=False)
         return pd.DataFrame(getattr(self, what), index=index, columns=index)
@@ -186,10 +187,15 @@ def bootstrap_edges(
     labels, directed, compelled = zip(*found, strict=True)
     other = next((names for names in labels if names != labels[0]), None)
     if other is not None:
+        one, other = (
+            [label for label in names if label not in others] or names
+            for names, others in ((labels[0], other), (other, labels[0]))
+        )
         raise ValueError(
-            f"The steps before the last make columns {labels[0]} of one resample and {other} of "
-            "another, so that edges cannot be counted. Fix the columns, or pass the last step and "
-            "the table: bootstrap_edges(pipe[-1], pipe[:-1].fit_transform(X, y), y)."
+            f"The steps before the last make columns {first_few(one)} of one resample and "
+            f"{first_few(other)} of another, so that edges cannot be counted. Fix the columns, or "
+            "pass the last step and the table: bootstrap_edges(pipe[-1], "
+            "pipe[:-1].fit_transform(X, y), y)."
         )
     return BootstrapEdges(
         labels[0], int(n_resamples), np.mean(directed, axis=0), np.mean(compelled, axis=0)

@@ -13,6 +13,7 @@ from skbn.estimators.estimator import BayesNetStructureEstimator
 from skbn.estimators.learning import Learning
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import read_graph_prior
+from skbn.messages import brief, kept_short
 from skbn.scores.by_name import as_score
 from skbn.search.runs import draw_seeds
 from skbn.search.searches import ExactSearch, Search, as_search
@@ -201,9 +202,9 @@ def ess_path(
         "random_state": random_state, "all_graphs": all_graphs,
     }
     known = {**BayesNetStructureEstimator._parameter_constraints, "all_graphs": ["boolean"]}
-    validate_parameter_constraints(
-        {name: known[name] for name in parameters}, parameters, caller_name="ess_path"
-    )
+    known = {name: known[name] for name in parameters}
+    with kept_short():
+        validate_parameter_constraints(known, parameters, caller_name="ess_path")
     grid = _read_grid(ess_values)
     search = _read_search(search, init, n_restarts, max_iter, n_jobs)
     score = as_score(score_type)
@@ -264,7 +265,8 @@ def _read_grid(ess_values) -> list[float]:
         values = np.asarray(ess_values, dtype=np.float64)
     except (TypeError, ValueError):
         raise TypeError(
-            f"ess_values must be numbers above zero, such as range(1, 101), got {ess_values!r}."
+            "ess_values must be numbers above zero, such as range(1, 101), got "
+            f"{brief(ess_values)}."
         ) from None
     if values.ndim != 1 or not len(values):
         raise ValueError(
@@ -291,7 +293,7 @@ def _read_search(
             if not isinstance(value, type(default)) or value != default:
                 raise ValueError(
                     f"An exact search has no starts, no restarts and no moves: leave {name} at "
-                    f"{default!r}, got {value!r}, or choose another search."
+                    f"{brief(default)}, got {brief(value)}, or choose another search."
                 )
     return search
 

@@ -25,6 +25,7 @@ from sklearn.utils.validation import _check_method_params, _num_samples
 from skbn.estimators.estimator import BayesNetStructureEstimator
 from skbn.estimators.undoing import undone_on_failure
 from skbn.graphs.given_graph import fitted_within
+from skbn.messages import brief, first_few, kept_short
 from skbn.networks.persistence import Persistent
 from skbn.tables.encoding import open_table
 
@@ -282,13 +283,17 @@ class ESSSearchCV(Persistent, BaseSearchCV):
         context.call_on_fit_task_end(**told, reconstruction_attributes={})
         return self
 
+    def _validate_params(self) -> None:
+        with kept_short():
+            super()._validate_params()
+
     def _check_grid(self) -> list:
         try:
             grid = np.asarray(self.ess)
         except ValueError:  # lists of different lengths
             grid = np.empty(0)
         if grid.ndim != 1 or not len(grid) or grid.dtype.kind not in "iuf":
-            raise ValueError(f"ess must be a list of numbers above 0, got {self.ess!r}.")
+            raise ValueError(f"ess must be a list of numbers above 0, got {brief(self.ess)}.")
         bad = grid[~(np.isfinite(grid) & (grid > 0))]
         if len(bad):
             raise ValueError(f"ess must hold finite numbers above 0, got {bad[0]} among them.")
@@ -340,7 +345,7 @@ def _final(estimator) -> BayesNetStructureEstimator:
     if not isinstance(final, BayesNetStructureEstimator):
         raise TypeError(
             "ESSSearchCV needs a BayesNetStructureEstimator, a BayesNetClassifier or a Pipeline "
-            f"that ends in one, got {final!r}."
+            f"that ends in one, got {brief(final)}."
         )
     return final
 
@@ -413,7 +418,7 @@ def _judge_fold(
             if isinstance(result["test_scores"], dict):
                 raise TypeError(
                     "scoring must give one number, got a dictionary with "
-                    f"{', '.join(map(repr, result['test_scores']))}. Choose one of them."
+                    f"{first_few(list(result['test_scores']))}. Choose one of them."
                 )
         results.append(result)
         task.call_on_fit_task_end(**told)

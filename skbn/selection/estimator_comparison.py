@@ -11,6 +11,7 @@ from sklearn.utils import indexable
 from skbn.estimators.averaging import BayesNetAverager
 from skbn.estimators.estimator import BayesNetStructureEstimator
 from skbn.graphs.given_graph import fitted_within
+from skbn.messages import brief, first_few
 from skbn.tables.reading import open_target
 
 
@@ -96,13 +97,15 @@ def compare_estimators(
         raise ValueError("estimators must name at least one estimator.")
     for name, estimator in estimators.items():
         if isinstance(estimator, type) or not hasattr(estimator, "fit"):
-            raise TypeError(f"estimators must hold estimators, but {name!r} is {estimator!r}.")
+            raise TypeError(f"estimators must hold estimators, but {brief(name)} is "
+                            f"{brief(estimator)}.")
     kinds = {name: is_classifier(estimator) for name, estimator in estimators.items()}
     if len(set(kinds.values())) > 1:
         raise ValueError(
             "Classifiers and estimators of the joint distribution have losses of different things: "
-            f"{[name for name, kind in kinds.items() if kind]} are classifiers, "
-            f"{[name for name, kind in kinds.items() if not kind]} are not. Compare each kind."
+            f"{first_few([name for name, kind in kinds.items() if kind])} are classifiers, "
+            f"{first_few([name for name, kind in kinds.items() if not kind])} are not. Compare "
+            "each kind."
         )
     classify = all(kinds.values())
     checked = check_cv(cv, y if classify else None, classifier=classify)

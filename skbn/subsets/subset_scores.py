@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn.counting.counts import count_joint_states
+from skbn.messages import first_few
 from skbn.scores.local_scores import LocalScores
 from skbn.scores.score import Family, constant_of, has_constant, is_set_score, terms_of
 from skbn.subsets.layers import Layer, Terms
@@ -286,8 +287,9 @@ class SubsetScores:
         if not value < math.inf:
             given = sorted(self._numbering[b] for b in bits(parents))
             raise ValueError(
-                f"The score of variable {self._numbering[child]} given the parents {given} is "
-                f"{value}: a score and a graph prior must be finite, or minus infinity."
+                f"The score of variable {self._numbering[child]} given the parents "
+                f"[{first_few(given)}] is {value}: a score and a graph prior must be finite, or "
+                "minus infinity."
             )
         local[parents | 1 << child] += value
 

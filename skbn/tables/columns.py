@@ -1,14 +1,14 @@
 """The levels of one column: learned, or given, and its values numbered by them."""
 
-import reprlib
-from collections.abc import Hashable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
 from skbn.counting.data import smallest_code_type
-from skbn.tables.factors import Factor, read_factor
-from skbn.tables.missing import Gap, MissingCellsError
+from skbn.messages import brief, first_few
+from skbn.tables.factors import Factor, library_of, read_factor, refuse_column
+from skbn.tables.unusable import gaps_found
 from skbn.tables.values import (
     add_missing_level,
     array_of_levels,
@@ -19,32 +19,21 @@ from skbn.tables.values import (
     keys_of,
 )
 
-_N_SHOWN = 6
 # Levels of a column that is not asked about for being a name of rows.
 _MOST_KEPT = 20
 _UNKNOWN, _MISSING = -1, -2
-_DECLARE = (
-    "Every level must be declared at fit: give the whole table a categorical dtype before it is "
-    "split, X = X.astype('category'), or list them with categories=."
+_DECLARE = "Every level must be declared at fit: {}list them with categories=."
+_DTYPES = {
+    "pandas": "give the whole table a categorical dtype before it is split, X = "
+              "X.astype('category'), or ",
+    "polars": "give the columns of the whole table the type polars.Enum before it is split, or ",
+    "pyarrow": "encode the columns of the whole table as dictionaries before it is split, or ",
+}
+_ENCODED = (
+    "OrdinalEncoder writes -1 for a category that it did not see at fit: let "
+    "handle_unknown='missing' take such cells for missing."
 )
 _LENIENT = "Or let handle_unknown='missing' take such cells for missing."
-
-
-class RealValuedError(ValueError):
-    """Refusal of a column of measurements.
-
-    Attributes
-    ----------
-    label : hashable
-        What the column is called.
-    """
-
-    def __init__(self, label: Hashable, message: str) -> None:
-        super().__init__(message)
-        self.label = label
-
-    def __reduce__(self):
-        return RealValuedError, (self.label, *self.args)
 
 
 def learn_column(
@@ -78,13 +67,12 @@ def learn_column(
 
     Raises
     ------
-    MissingCellsError
-        A ValueError, for missing values.
-    ValueError
-        For infinite or real values, values that are not among `levels`, and `levels` that are
-        empty, repeated, missing or infinite.
-    TypeError
-        For values or dtypes that cannot be levels, and for columns that mix types.
+    UnusableColumnsError
+        For missing, infinite or real values, for values or dtypes that cannot be levels, and for
+        columns that mix types.
+    ValueError, TypeError
+        For values that are not among `levels`, and `levels` that are empty, repeated, missing or
+        infinite.
 
     Examples
     --------
@@ -100,20 +88,18 @@ def learn_column(
         levels = _levels_by_hand(levels, label, missing)
         if missing == "category" and not has_missing_level(levels) and (factor.codes < 0).any():
             levels = add_missing_level(levels, factor.gap)
-        return _find(factor, levels, label, rows), levels
+        return _find(values, factor, levels, label, rows), levels
     gone = factor.codes < 0
     if missing == "error":
-        _refuse_missing(factor, gone, label, rows)
-    _refuse_infinite_levels(factor.levels, label)
+        _refuse_missing(values, factor, gone, label, rows)
+    if _any_infinite(factor.levels):
+        found = "contains infinity (inf) among its levels."
+        refuse_column(values, label, "infinity, declared", found)
     if not factor.declared and not _is_whole(factor.levels):
-        raise RealValuedError(
-            label,
-            f"Column {label!r} is real-valued: {len(factor.levels)} distinct values such as "
-            f"{_show(factor.levels[:_N_SHOWN])}, and levels must be countable. Cut it into bins "
-            'with KBinsDiscretizer(encode="ordinal")'
-            + (f" or, since {int(gone.sum())} cells are missing, with pandas.qcut(X[{label!r}], 4, "
-               "duplicates='drop').cat.rename_categories(str)" if gone.any() else "")
-            + "; if its values really are levels, say so with a categorical dtype or categories=."
+        refuse_column(
+            values, label, "real values, some missing" if gone.any() else "real values",
+            f"is real-valued: {len(factor.levels)} distinct values such as "
+            f"{first_few(factor.levels[:6])}, and levels must be countable.",
         )
     if not gone.any():
         return _compact(factor.codes, len(factor.levels)), factor.levels
@@ -142,12 +128,11 @@ def apply_column(values: Any, label: Any, levels: np.ndarray) -> np.ndarray:
 
     Raises
     ------
-    MissingCellsError
-        A ValueError, for missing values.
+    UnusableColumnsError
+        For missing or infinite values, for values or dtypes that cannot be levels, and for columns
+        that mix types.
     ValueError
-        For infinite values and for values that are not among `levels`.
-    TypeError
-        For values or dtypes that cannot be levels, and for columns that mix types.
+        For values that are not among `levels`.
 
     Examples
     --------
@@ -156,7 +141,7 @@ def apply_column(values: Any, label: Any, levels: np.ndarray) -> np.ndarray:
     >>> apply_column([2.0, 7.0], "size", np.array([7, 2])).tolist()
     [1, 0]
     """
-    return _find(read_factor(values, label), levels, label)
+    return _find(values, read_factor(values, label), levels, label)
 
 
 def apply_with_gaps(
@@ -199,9 +184,11 @@ def apply_with_gaps(
     if unknown == "error" or differ:
         more = f" {_LENIENT}" if cure is None and not differ else ""
         unknown = codes == _UNKNOWN
+        if cure is None and _is_encoded(factor, unknown, levels):
+            cure, more = _ENCODED, ""
         if not differ and _may_identify(factor, unknown, levels):
-            more += f" If {label!r} identifies rows, drop it."
-        _refuse_unknown(factor, unknown, levels, label, None, cure, more)
+            more += f" If {brief(label)} identifies rows, drop it."
+        _refuse_unknown(values, factor, unknown, levels, label, None, cure, more)
     elif has_missing_level(levels):
         codes[codes == _UNKNOWN] = len(levels) - 1
     gaps = codes < 0
@@ -225,34 +212,38 @@ def positions_among(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
 
 def _levels_by_hand(levels: Any, label: Any, missing: str) -> np.ndarray:
     if isinstance(levels, (str, bytes, dict, set, frozenset)) or not isinstance(levels, Iterable):
-        raise TypeError(f"The levels of column {label!r} must be 'auto' or a list in the order of "
-                        f"their codes, got {reprlib.repr(levels)}.")
+        raise TypeError(f"The levels of column {brief(label)} must be 'auto' or a list in the "
+                        f"order of their codes, got {brief(levels)}.")
     levels = levels.to_pylist() if hasattr(levels, "to_pylist") else list(levels)
     if not levels:
-        raise ValueError(f"Column {label!r} is given no levels. List at least one, or say 'auto'.")
+        raise ValueError(f"Column {brief(label)} is given no levels. List at least one, or say "
+                         "'auto'.")
     if missing == "category" and is_missing(levels[-1]):
         *levels, gap = levels
         if any(map(is_missing, levels)):
-            raise ValueError(f"The levels of column {label!r} contain several missing values (NaN, "
-                             "None). List one, as the last level.")
+            raise ValueError(f"The levels of column {brief(label)} contain several missing values "
+                             "(NaN, None). List one, as the last level.")
         return add_missing_level(_check_levels(levels, label), gap)
     if any(map(is_missing, levels)):
-        raise ValueError(f"The levels of column {label!r} contain a missing value (NaN, None). "
-                         "Name that level, for example 'missing', in the levels and the column; "
-                         "with handle_missing='category' it may be listed, as the last level.")
+        raise ValueError(f"The levels of column {brief(label)} contain a missing value (NaN, "
+                         "None). Name that level, for example 'missing', in the levels and the "
+                         "column; with handle_missing='category' it may be listed, as the last "
+                         "level.")
     return _check_levels(levels, label)
 
 
 def _check_levels(levels: list, label: Any) -> np.ndarray:
     array = array_of_levels(levels)
-    _refuse_infinite_levels(array, label)
+    if _any_infinite(array):
+        raise ValueError(f"The levels of column {brief(label)} contain infinity (inf). Remove it.")
     try:
         first: set = set()
         repeated = [key for key in keys_of(array) if key in first or first.add(key)]
     except TypeError as error:
-        raise TypeError(f"The levels of column {label!r} must be hashable: {error}.") from error
+        raise TypeError(f"The levels of column {brief(label)} must be hashable: "
+                        f"{error}.") from error
     if repeated:
-        raise ValueError(f"The levels of column {label!r} repeat {reprlib.repr(repeated[0])}. "
+        raise ValueError(f"The levels of column {brief(label)} repeat {brief(repeated[0])}. "
                          "List each level once.")
     return array
 
@@ -264,6 +255,7 @@ def _number(factor: Factor, levels: np.ndarray) -> np.ndarray:
 
 
 def _find(
+    values: Any,
     factor: Factor,
     levels: np.ndarray,
     label: Any,
@@ -271,12 +263,13 @@ def _find(
 ) -> np.ndarray:
     """The level of every cell; each must have one."""
     codes = _number(factor, levels)
-    _refuse_missing(factor, codes == _MISSING, label, rows)
-    _refuse_unknown(factor, codes == _UNKNOWN, levels, label, rows)
+    _refuse_missing(values, factor, codes == _MISSING, label, rows)
+    _refuse_unknown(values, factor, codes == _UNKNOWN, levels, label, rows)
     return _compact(codes, len(levels))
 
 
 def _refuse_unknown(
+    values: Any,
     factor: Factor,
     unknown: np.ndarray,
     levels: np.ndarray,
@@ -289,11 +282,26 @@ def _refuse_unknown(
         strange = factor.levels[np.unique(factor.codes[unknown])]
         differ = _kinds_differ(strange, levels)
         raise ValueError(
-            f"Column {label!r} has values that are not among its levels: {_show(strange)}, in "
-            f"{int(unknown.sum())} row(s), the first in row {_first(unknown, rows)} (counted from "
-            f"0). Its levels are {_show(levels)}.{differ} "
-            f"{cure or _DECLARE + _whole_range(strange, levels, label)}{more}"
+            f"Column {brief(label)} has values that are not among its levels: "
+            f"{first_few(strange)}, in {int(unknown.sum())} row(s), the first in row "
+            f"{_first(unknown, rows)} (counted from 0). Its levels are "
+            f"{first_few(levels)}.{differ} "
+            f"{cure or _declare(values) + _whole_range(strange, levels, label)}{more}"
         )
+
+
+def _declare(values: Any) -> str:
+    """What makes values known, in the words of the table's library."""
+    return _DECLARE.format(_DTYPES.get(library_of(values), ""))
+
+
+def _is_encoded(factor: Factor, unknown: np.ndarray, levels: np.ndarray) -> bool:
+    """Whether -1 is the one unknown value of a column of codes."""
+    known = array_of_levels([level for level in levels.tolist() if not is_missing(level)])
+    return (
+        known.dtype.kind in "iuf" and bool((known >= 0).all()) and _is_whole(known)
+        and factor.levels[np.unique(factor.codes[unknown])].tolist() == [-1]
+    )
 
 
 def _whole_range(strange: np.ndarray, levels: np.ndarray, label: Any) -> str:
@@ -306,7 +314,8 @@ def _whole_range(strange: np.ndarray, levels: np.ndarray, label: Any) -> str:
         return ""
     return (
         " Whole numbers may have holes, as where no row of a training part falls into a bin. List "
-        f"all of them, in every such column: categories={{{label!r}: range({low}, {high + 1})}}."
+        f"all of them, in every such column: categories={{{brief(label)}: "
+        f"range({low}, {high + 1})}}."
     )
 
 
@@ -346,35 +355,19 @@ def _first(mask: np.ndarray, rows: np.ndarray | None) -> int:
 
 
 def _refuse_missing(
-    factor: Factor, missing: np.ndarray, label: Any, rows: np.ndarray | None
+    values: Any, factor: Factor, missing: np.ndarray, label: Any, rows: np.ndarray | None
 ) -> None:
-    if missing.any():
-        kind, cure = _cure(factor, label)
-        raise MissingCellsError(
-            [Gap(label, int(missing.sum()), _first(missing, rows), kind, cure)]
-        )
-
-
-def _cure(factor: Factor, label: Any) -> tuple[str, str]:
-    """What kind of column it is, and pandas that gives its missing values a level of their own."""
-    column = f"X[{label!r}]"
-    fill = "cat.add_categories('missing').fillna('missing')"
-    if factor.declared:
-        return "declared", f"{column}.{fill}"
-    if _is_whole(factor.levels):
-        return "whole", f"{column}.astype('string').fillna('missing')"
-    # As text every measurement would be a level.
-    return "real", (
-        f"pandas.qcut({column}, 4, duplicates='drop').cat.rename_categories(str).{fill}, since the "
-        f"others are {len(factor.levels)} distinct real values"
-    )
-
-
-def _refuse_infinite_levels(levels: np.ndarray, label: Any) -> None:
-    if levels.dtype.kind not in "fO" or set(map(type, levels.tolist())) == {str}:
+    if not missing.any():
         return
-    if any(is_infinite(level) for level in levels.tolist() if is_number_type(type(level))):
-        raise ValueError(f"The levels of column {label!r} contain infinity (inf). Remove it.")
+    case = "declared" if factor.declared else "whole" if _is_whole(factor.levels) else "real"
+    found = gaps_found(int(missing.sum()), _first(missing, rows))
+    refuse_column(values, label, f"missing cells, {case}", found)
+
+
+def _any_infinite(levels: np.ndarray) -> bool:
+    if levels.dtype.kind not in "fO" or set(map(type, levels.tolist())) == {str}:
+        return False
+    return any(is_infinite(level) for level in levels.tolist() if is_number_type(type(level)))
 
 
 def _is_whole(levels: np.ndarray) -> bool:
@@ -392,8 +385,3 @@ def _round_fractions(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 
 def _compact(codes: np.ndarray, n_levels: int) -> np.ndarray:
     return codes.astype(smallest_code_type(n_levels))
-
-
-def _show(values: np.ndarray) -> str:
-    shown = ", ".join(reprlib.repr(value) for value in values[:_N_SHOWN].tolist())
-    return shown if len(values) <= _N_SHOWN else f"{shown}, ... ({len(values)} in all)"

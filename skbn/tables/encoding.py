@@ -1,17 +1,19 @@
 """A table as codes: one small unsigned integer per cell, and the levels of every column."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import narwhals.stable.v2 as nw
 import numpy as np
 from sklearn.utils import check_array
 
-from skbn.tables.columns import RealValuedError, apply_column, apply_with_gaps, learn_column
+from skbn.messages import brief, first_few
+from skbn.tables.columns import apply_column, apply_with_gaps, learn_column
 from skbn.tables.factors import refuse_odd_array, require_rows
-from skbn.tables.missing import MissingCellsError
+from skbn.tables.unusable import UnusableColumnsError
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,11 +121,10 @@ def learn_categories(
 
     Raises
     ------
-    MissingCellsError
-        A ValueError that names all columns with missing cells.
+    UnusableColumnsError
+        Of all columns that cannot be read, as `skbn.tables.columns.learn_column`.
     ValueError, TypeError
-        As `skbn.tables.columns.learn_column`, for tables without rows or columns, and for
-        `categories` that do not fit the columns.
+        For tables without rows or columns, and for `categories` that do not fit the columns.
 
     Examples
     --------
@@ -142,27 +143,8 @@ def learn_categories(
             )
         require_rows((int(np.count_nonzero(rows)), table.shape[1]))
     entries = _entries_by_column(categories, labels)
-    learned, gaps, real_valued, first = [], [], [], None
-    for column, label, entry in zip(table.columns, labels, entries, strict=True):
-        try:
-            learned.append(learn_column(column, label, entry, rows, missing))
-        except MissingCellsError as error:
-            first = first or error
-            gaps += error.gaps
-        except RealValuedError as error:
-            first = first or error
-            real_valued.append(error)
-        except (TypeError, ValueError):
-            # What was found already is told first, for all columns at once.
-            if first is None:
-                raise
-    if isinstance(first, MissingCellsError):
-        raise MissingCellsError(gaps)
-    if len(real_valued) > 1:
-        more = ", ".join(repr(error.label) for error in real_valued[1:])
-        raise RealValuedError(first.label, f"{first} The same goes for {more}.")
-    if first is not None:
-        raise first
+    read = partial(learn_column, rows=rows, missing=missing)
+    learned = _read_columns(read, table.columns, labels, entries)
     return _stack([codes for codes, _ in learned]), [levels for _, levels in learned]
 
 
@@ -188,10 +170,7 @@ def apply_categories(
     ValueError, TypeError
         As `skbn.tables.columns.apply_column`, and for tables without rows or columns.
     """
-    return _stack([
-        apply_column(column, label, levels)
-        for column, label, levels in zip(open_table(X).columns, labels, categories, strict=True)
-    ])
+    return _stack(_read_columns(apply_column, open_table(X).columns, labels, categories))
 
 
 def apply_categories_with_gaps(
@@ -222,10 +201,8 @@ def apply_categories_with_gaps(
     key = (unknown, *map(id, categories))
     if key in table.known:
         return table.known[key][0]
-    read = [
-        apply_with_gaps(column, label, levels, unknown, cure)
-        for column, label, levels in zip(table.columns, labels, categories, strict=True)
-    ]
+    apply = partial(apply_with_gaps, unknown=unknown, cure=cure)
+    read = _read_columns(apply, table.columns, labels, categories)
     missing = None
     if any(gaps is not None for _, gaps in read):
         missing = np.zeros((len(read), table.shape[0]), dtype=bool)
@@ -249,8 +226,8 @@ def open_frame(X: Any) -> nw.DataFrame | None:
             repeated = [label for label, count in Counter(native_labels).items() if count > 1]
         if repeated:
             raise ValueError(
-                f"Column labels must differ, but {', '.join(map(repr, repeated))} occur(s) more "
-                "than once. Rename or drop the repeated columns."
+                f"Column labels must differ, but {first_few(repeated)} occur(s) more than once. "
+                "Rename or drop the repeated columns."
             )
     frame = nw.from_native(X, pass_through=True)
     if isinstance(frame, nw.LazyFrame):
@@ -287,6 +264,23 @@ def open_table(X: Any) -> Table:
     return Table(array, None, array.shape, list(array.T))
 
 
+def _read_columns(read: Callable, columns: Sequence, labels: Sequence, levels: Sequence) -> list:
+    """What `read` makes of each column; all that it cannot read are refused at once."""
+    done, unusable = [], []
+    for column, label, given in zip(columns, labels, levels, strict=True):
+        try:
+            done.append(read(column, label, given))
+        except UnusableColumnsError as error:
+            unusable += error.found
+        except (TypeError, ValueError):
+            # What was found already is told first, for all columns at once.
+            if not unusable:
+                raise
+    if unusable:
+        raise UnusableColumnsError(unusable)
+    return done
+
+
 def _stack(codes: list[np.ndarray]) -> np.ndarray:
     widest = max((column.dtype for column in codes), key=lambda dtype: dtype.itemsize)
     return np.stack(codes, dtype=widest, casting="safe")
@@ -300,14 +294,14 @@ def _entries_by_column(categories: Any, labels: Sequence[Any]) -> list:
         unknown = [label for label in categories if label not in labels]
         if unknown:
             raise ValueError(
-                f"categories names {', '.join(map(repr, unknown))}, which is no column. The "
-                f"columns are {', '.join(map(repr, labels))}."
+                f"categories names {first_few(unknown)}, which is no column. The columns are "
+                f"{first_few(labels)}."
             )
         return [categories.get(label, "auto") for label in labels]
     if isinstance(categories, (str, bytes)) or not isinstance(categories, (Sequence, np.ndarray)):
         raise TypeError(
             "categories must be 'auto', a list with one entry per column, or a dict from column "
-            f"label to levels, got {categories!r}."
+            f"label to levels, got {brief(categories)}."
         )
     if len(categories) != len(labels):
         raise ValueError(

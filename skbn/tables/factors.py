@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.preprocessing import OrdinalEncoder
 from sklearn.utils import column_or_1d
 
+from skbn.messages import first_few
+from skbn.tables.unusable import Unusable, UnusableColumnsError
 from skbn.tables.values import (
     array_of_levels,
     ascending,
@@ -20,8 +22,11 @@ from skbn.tables.values import (
 
 # An integer column is numbered through a lookup table up to this many entries per row.
 _LOOKUP_PER_ROW = 4
-_TO_LEVELS = "Make levels of it first: convert it to text, or bin it into a categorical dtype."
-_DENSIFY = "Densify it first, in pandas with X.sparse.to_dense()."
+# Which kind of column the dtypes of data frames make that hold no levels.
+_KINDS = (
+    ((nw.Date, nw.Datetime), "dates"), (nw.Time, "times of day"), (nw.Duration, "durations"),
+    (nw.Binary, "bytes"), ((nw.List, nw.Array), "lists"), (nw.Struct, "records"),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +44,17 @@ class Factor:
     gap: Any = None
 
 
+class _Unreadable(Exception):
+    """Values cannot be read as levels: `what` they are, and what was found.
+
+    Raised in the depths, where neither the name of the column is known nor whose table it is of.
+    """
+
+    def __init__(self, what: str, found: str) -> None:
+        super().__init__(what, found)
+        self.what, self.found = what, found
+
+
 def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Factor:
     """Number the values of one column by what they are, missing ones by -1.
 
@@ -52,12 +68,37 @@ def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Fact
 
     Raises
     ------
+    UnusableColumnsError
+        For infinite values, for values or dtypes that cannot be levels, and for columns that mix
+        types.
     ValueError
-        For infinite values and columns without rows.
-    TypeError
-        For values or dtypes that cannot be levels, and for columns that mix types.
+        For columns without rows.
     """
-    categorical = _read_categorical(values, label, rows)
+    try:
+        return _read(values, rows)
+    except _Unreadable as error:
+        refuse_column(values, label, error.what, error.found, error.__cause__)
+
+
+def refuse_column(
+    values: Any, label: Any, what: str, found: str, cause: Exception | None = None
+) -> NoReturn:
+    """Refuse a column as it came; see `skbn.tables.unusable.Unusable`."""
+    raise UnusableColumnsError([Unusable(label, what, found, library_of(values))]) from cause
+
+
+def library_of(values: Any) -> str:
+    """In whose words a user works on such a column."""
+    column = open_series(values)
+    if column is None:
+        has_own_type = isinstance(values, np.ndarray) and values.dtype.kind not in "OT"
+        return "numpy" if has_own_type else "objects"
+    library = column.implementation
+    return "pandas" if library.is_pandas_like() else str(library.value)
+
+
+def _read(values: Any, rows: np.ndarray | None) -> Factor:
+    categorical = _read_categorical(values, rows)
     if categorical is not None:
         return categorical
     column = open_series(values)
@@ -70,11 +111,10 @@ def read_factor(values: Any, label: Any, rows: np.ndarray | None = None) -> Fact
     if rows is not None:
         column = column[np.flatnonzero(rows)]
     require_rows((len(column),))
-    read = _read_array if isinstance(column, np.ndarray) else _read_series
-    return read(column, label)
+    return _read_array(column) if isinstance(column, np.ndarray) else _read_series(column)
 
 
-def _read_categorical(values: Any, label: Any, rows: np.ndarray | None) -> Factor | None:
+def _read_categorical(values: Any, rows: np.ndarray | None) -> Factor | None:
     """Read a pandas categorical, the most common column; None for anything else."""
     pandas = nw.dependencies.get_pandas()
     if pandas is None or not isinstance(values, pandas.Series):
@@ -84,7 +124,7 @@ def _read_categorical(values: Any, label: Any, rows: np.ndarray | None) -> Facto
         return None
     codes = array.codes if rows is None else array.codes[rows]
     require_rows((len(codes),))
-    return _merged(codes, array_of_levels(list(array.categories)), label)
+    return _merged(codes, array_of_levels(list(array.categories)))
 
 
 def open_series(values: Any) -> nw.Series | None:
@@ -118,29 +158,32 @@ def _any_missing(values: list) -> bool:
     return any(map(may_be_missing, set(map(type, values)))) and any(map(is_missing, values))
 
 
-def _read_series(series: nw.Series, label: Any) -> Factor:
+def _read_series(series: nw.Series) -> Factor:
     native, dtype = series.to_native(), series.dtype
     if isinstance(dtype, (nw.Categorical, nw.Enum, nw.String)):
-        return _read_declared(series, label)
+        return _read_declared(series)
     if isinstance(dtype, (nw.Object, nw.Int128, nw.UInt128)):
-        return _read_objects(series.to_list(), label)
+        return _read_objects(series.to_list())
     if isinstance(dtype, nw.Boolean) or (dtype.is_numeric() and not dtype.is_decimal()):
         missing = series.is_null().to_numpy()
         present = series[np.flatnonzero(~missing)] if missing.any() else series
-        return _spread(_read_array(present.to_numpy(), label), missing)
+        return _spread(_read_array(present.to_numpy()), missing)
     if isinstance(dtype, nw.Unknown) and series.is_null().all():
         return _all_missing(series)
-    name = getattr(native, "dtype", getattr(native, "type", dtype))
-    _refuse_dtype(label, name, _DENSIFY if str(name).startswith("Sparse") else _TO_LEVELS)
+    name = str(getattr(native, "dtype", getattr(native, "type", dtype)))
+    what = next((kind for types, kind in _KINDS if isinstance(dtype, types)), "other types")
+    if name.startswith("period"):
+        what = "dates"
+    _refuse_dtype(name, "other types, sparse" if name.startswith("Sparse") else what)
 
 
-def _read_declared(series: nw.Series, label: Any) -> Factor:
+def _read_declared(series: nw.Series) -> Factor:
     """Read text and categorical columns through the library's own codes."""
     native, is_text = series.to_native(), isinstance(series.dtype, nw.String)
     dtype = getattr(native, "dtype", None)
     if is_text and (isinstance(dtype, np.dtype) or getattr(dtype, "storage", None) == "python"):
         # pandas 2 factorizes Python strings up to their first null character only.
-        return _read_objects(native.tolist(), label)
+        return _read_objects(native.tolist())
     if series.implementation.is_polars():
         if not isinstance(series.dtype, nw.Enum):
             # A Categorical shares its levels with every other one, so only those seen count.
@@ -162,21 +205,21 @@ def _read_declared(series: nw.Series, label: Any) -> Factor:
     else:  # a pyarrow dictionary inside pandas
         codes, levels = _read_arrow(native.array.__arrow_array__())
     levels = array_of_levels(list(levels))
-    return _sorted(Factor(codes, levels)) if is_text else _merged(codes, levels, label)
+    return _sorted(Factor(codes, levels)) if is_text else _merged(codes, levels)
 
 
 def _all_missing(series: nw.Series) -> Factor:
     return Factor(np.full(len(series), -1), np.empty(0, dtype=object))
 
 
-def _merged(codes: np.ndarray, levels: np.ndarray, label: Any) -> Factor:
+def _merged(codes: np.ndarray, levels: np.ndarray) -> Factor:
     """Declared levels, each once and none missing, which a pyarrow dictionary does not ensure."""
     types = set(map(type, levels.tolist()))
     if types == {str} and len(set(levels.tolist())) == len(levels):
         return Factor(codes, levels, declared=True)
     kinds = {kind.__name__ for kind in types}
     if kinds & {"list", "dict"}:
-        _refuse_dtype(label, f"dictionary of {' and '.join(sorted(kinds))}", _TO_LEVELS)
+        _refuse_dtype(f"dictionary of {' and '.join(sorted(kinds))}", "other types")
     position: dict = {}
     kept, merged = [], []
     for index, key in enumerate(keys_of(levels)):
@@ -216,7 +259,7 @@ def _spread(factor: Factor, missing: np.ndarray, gap: Any = None) -> Factor:
     return Factor(codes, factor.levels, factor.declared, gap)
 
 
-def _read_array(values: np.ndarray, label: Any) -> Factor:
+def _read_array(values: np.ndarray) -> Factor:
     match values.dtype.kind:
         case "b":
             factor = _read_integers(values.view(np.uint8))
@@ -224,13 +267,14 @@ def _read_array(values: np.ndarray, label: Any) -> Factor:
         case "i" | "u":
             return _read_integers(values)
         case "f":
-            return _read_floats(values, label)
+            return _read_floats(values)
         case "U":
-            factor = _read_objects(values.tolist(), label)
+            factor = _read_objects(values.tolist())
             return Factor(factor.codes, factor.levels.astype(values.dtype))
         case "O" | "T":
-            return _read_objects(values.tolist(), label)
-    _refuse_dtype(label, values.dtype, _TO_LEVELS)
+            return _read_objects(values.tolist())
+    kinds = {"M": "dates", "m": "durations", "S": "bytes"}
+    _refuse_dtype(values.dtype, kinds.get(values.dtype.kind, "other types"))
 
 
 def _read_integers(values: np.ndarray) -> Factor:
@@ -250,8 +294,8 @@ def _read_integers(values: np.ndarray) -> Factor:
     return Factor((np.cumsum(seen) - 1)[offsets], levels.astype(dtype, copy=False))
 
 
-def _read_floats(values: np.ndarray, label: Any) -> Factor:
-    _refuse_infinite(int(np.isinf(values).sum()), label)
+def _read_floats(values: np.ndarray) -> Factor:
+    _refuse_infinite(int(np.isinf(values).sum()))
     missing = np.isnan(values)
     present = (values[~missing] if missing.any() else values) + values.dtype.type(0)  # no -0.0
     if (present == np.floor(present)).all() and float(np.abs(present).max(initial=0)) < 2.0**63:
@@ -262,47 +306,45 @@ def _read_floats(values: np.ndarray, label: Any) -> Factor:
     return _spread(Factor(codes, levels), missing)
 
 
-def _read_objects(values: list, label: Any) -> Factor:
+def _read_objects(values: list) -> Factor:
     types = set(map(type, values))
     if any(map(may_be_missing, types)):
         missing = np.fromiter(map(is_missing, values), dtype=bool, count=len(values))
         present = [value for value, gone in zip(values, missing, strict=True) if not gone]
         if missing.any():
             gap = values[int(np.argmax(missing))]
-            return _spread(_read_objects(present, label), missing, gap)
+            return _spread(_read_objects(present), missing, gap)
     if types and all(issubclass(kind, (bool, np.bool_)) for kind in types):
-        return _read_array(np.array(values, dtype=bool), label)
+        return _read_array(np.array(values, dtype=bool))
     if not all(issubclass(kind, str) for kind in types):
-        _judge_objects(values, types, label)
+        _judge_objects(values, types)
     try:
         levels = sorted(set(values))
     except TypeError as error:
-        _refuse_objects(error, label)
+        _refuse_objects(error, types)
     code = {level: index for index, level in enumerate(levels)}
     codes = np.fromiter(map(code.__getitem__, values), dtype=np.intp, count=len(values))
     return Factor(codes, array_of_levels(levels))
 
 
-def _judge_objects(values: list, types: set[type], label: Any) -> None:
+def _judge_objects(values: list, types: set[type]) -> None:
     """Let pass uniform numbers and whatever scikit-learn's own encoder takes."""
     names = sorted(kind.__name__ for kind in types)
     if all(map(is_number_type, types)):
-        _refuse_infinite(sum(map(is_infinite, values)), label)
+        _refuse_infinite(sum(map(is_infinite, values)))
     elif any(issubclass(kind, (complex, np.complexfloating, bytes)) for kind in types):
-        _refuse_dtype(label, " and ".join(names), _TO_LEVELS)
+        all_bytes = all(issubclass(kind, bytes) for kind in types)
+        _refuse_dtype(" and ".join(names), "bytes" if all_bytes else "other types")
     elif (any(issubclass(kind, (bool, np.bool_)) for kind in types)
           and any(map(is_number_type, types))):
         # True == 1, so the encoder would see one level.
-        raise TypeError(
-            f"Column {label!r} mixes truth values with numbers: {names}. Convert it to one type, "
-            "for example with .astype(str) or .astype(int)."
-        )
+        raise _Unreadable("mixed types, truth values", f"mixes truth values with numbers: {names}.")
     else:
         column = np.fromiter(values, dtype=object, count=len(values)).reshape(-1, 1)
         try:
             OrdinalEncoder().fit(column)
         except (TypeError, ValueError) as error:
-            _refuse_objects(error, label)
+            _refuse_objects(error, types)
 
 
 def refuse_odd_array(values: Any) -> None:
@@ -314,8 +356,8 @@ def refuse_odd_array(values: Any) -> None:
         )
     if getattr(getattr(values, "dtype", None), "names", None):
         raise TypeError(
-            f"A structured array with fields {values.dtype.names} came; columns of several types "
-            "are read from data frames. Make one of it: pandas.DataFrame(X)."
+            f"A structured array with fields {first_few(values.dtype.names)} came; columns of "
+            "several types are read from data frames. Make one of it: pandas.DataFrame(X)."
         )
 
 
@@ -327,19 +369,19 @@ def require_rows(shape: tuple[int, ...]) -> None:
                              "is required.")
 
 
-def _refuse_infinite(count: int, label: Any) -> None:
+def _refuse_infinite(count: int) -> None:
     if count:
-        raise ValueError(f"Column {label!r} contains infinity (inf) in {count} row(s). Infinity "
-                         "is no level: correct those cells or bin the column.")
+        raise _Unreadable("infinity", f"contains infinity (inf) in {count} row(s).")
 
 
-def _refuse_dtype(label: Any, dtype: Any, cure: str) -> NoReturn:
-    raise TypeError(f"Column {label!r} has dtype {dtype}, whose values cannot be levels. {cure}")
+def _refuse_dtype(dtype: Any, what: str) -> NoReturn:
+    raise _Unreadable(what, f"has dtype {dtype}, whose values cannot be levels.")
 
 
-def _refuse_objects(error: Exception, label: Any) -> NoReturn:
-    kind = TypeError if isinstance(error, TypeError) else ValueError
-    raise kind(
-        f"Column {label!r} cannot be read as levels: {error}. Convert it to one type, for example "
-        "with .astype(str)."
-    ) from error
+def _refuse_objects(error: Exception, types: set[type]) -> NoReturn:
+    what = "mixed types"
+    if all(issubclass(kind, (list, set, np.ndarray)) for kind in types):
+        what = "lists"
+    elif all(issubclass(kind, dict) for kind in types):
+        what = "records"
+    raise _Unreadable(what, f"cannot be read as levels: {error}.") from error

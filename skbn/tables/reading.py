@@ -9,10 +9,11 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight
 
 from skbn.counting.data import CategoricalData
+from skbn.messages import brief
 from skbn.tables.columns import learn_column
 from skbn.tables.encoding import learn_categories, only_columns, open_table, table_labels
 from skbn.tables.factors import open_series, refuse_odd_array
-from skbn.tables.missing import MissingCellsError
+from skbn.tables.unusable import UnusableColumnsError
 from skbn.tables.values import array_of_levels
 
 
@@ -65,8 +66,8 @@ def read_table(
 
     Raises
     ------
-    MissingCellsError
-        A ValueError that names all columns with missing cells, y included.
+    UnusableColumnsError
+        Of all columns that cannot be read, y included.
     ValueError, TypeError
         As `skbn.tables.encoding.learn_categories`; for weights that are negative, all zero or of
         the wrong shape; and if y has the name of a column.
@@ -79,8 +80,8 @@ def read_table(
         label = label_of_target(y) if y_label is None else y_label
         if label in labels:
             raise ValueError(
-                f"y joins the network as a variable called {label!r}, but a column of X has that "
-                "name. Rename one of them, or leave y out."
+                f"y joins the network as a variable called {brief(label)}, but a column of X has "
+                "that name. Rename one of them, or leave y out."
             )
         if isinstance(categories, dict) and label in categories:
             entry = categories[label]
@@ -91,24 +92,20 @@ def read_table(
     if y is None:
         codes, levels = learn_categories(table, labels, categories, rows, missing)
     else:
-        gaps = []
+        unusable = []
         try:
             codes, levels = learn_categories(table, labels, categories, rows, missing)
-        except MissingCellsError as error:
-            gaps += error.gaps
+        except UnusableColumnsError as error:
+            unusable += error.found
         try:
             y_codes, y_levels = learn_column(y, label, entry, rows, y_missing or missing)
-        except MissingCellsError as error:
-            gap = error.gaps[0]
-            if y_missing == "error":
-                gaps.append(gap._replace(kind="class", cure="X[y.notna()] and y[y.notna()]"))
-            else:
-                gaps.append(gap._replace(cure=gap.cure.replace(f"X[{label!r}]", "y")))
+        except UnusableColumnsError as error:
+            unusable += [column.of_y(is_class=y_missing == "error") for column in error.found]
         except (TypeError, ValueError):
-            if not gaps:
+            if not unusable:
                 raise
-        if gaps:
-            raise MissingCellsError(gaps)
+        if unusable:
+            raise UnusableColumnsError(unusable)
         labels, levels = [*labels, label], [*levels, y_levels]
         codes = append_variable(codes, y_codes)
     data = CategoricalData.from_codes(codes, [len(states) for states in levels], weights)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from scipy.special import factorial, polygamma
 
+from skbn.messages import brief
 from skbn.scores.gamma import float_of, log_rising_excess
 from skbn.theory.contingency import Contingency, as_contingency
 from skbn.theory.uniformity import float_of_fraction, squared_deviation
@@ -349,8 +350,8 @@ def large_ess_favours_edge(counts: Any, n_parent_states: float | None = None) ->
 def _read_ess(ess: Any) -> np.ndarray:
     array = np.asarray(ess)
     if array.dtype.kind not in "iuf":
-        raise TypeError(f"ess must be a number or an array of numbers, got {ess!r}.")
+        raise TypeError(f"ess must be a number or an array of numbers, got {brief(ess)}.")
     array = array.astype(np.float64)
     if not (np.isfinite(array) & (array > 0)).all():
-        raise ValueError(f"ess must be finite and above zero, got {ess!r}.")
+        raise ValueError(f"ess must be finite and above zero, got {brief(ess)}.")
     return array

@@ -12,6 +12,7 @@ import numpy as np
 from skbn.counting.counts import label_rows
 from skbn.counting.data import CategoricalData
 from skbn.graphs.constraints import position
+from skbn.messages import brief
 from skbn.tables.encoding import open_table
 from skbn.tables.reading import read_table
 
@@ -135,9 +136,10 @@ class Contingency:
         if n_parent_states is None:
             n_parent_states = n_listed
         elif isinstance(n_parent_states, (bool, np.bool_)) or not isinstance(n_parent_states, Real):
-            raise TypeError(f"n_parent_states must be a number, got {n_parent_states!r}.")
+            raise TypeError(f"n_parent_states must be a number, got {brief(n_parent_states)}.")
         elif not isinstance(n_parent_states, Integral) and not float(n_parent_states).is_integer():
-            raise ValueError(f"n_parent_states must be a whole number, got {n_parent_states!r}.")
+            raise ValueError("n_parent_states must be a whole number, got "
+                             f"{brief(n_parent_states)}.")
         elif n_parent_states < n_listed:
             raise ValueError(
                 f"n_parent_states={n_parent_states} is less than the {n_listed} parent states that "
@@ -333,14 +335,15 @@ def contingency_table(
     table = open_table(X)
     index = {label: place for place, label in enumerate(table.names)}
     if isinstance(given, str):
-        raise ValueError(f"given must be a list of column names. Write [{given!r}].")
+        raise ValueError(f"given must be a list of column names. Write [{brief(given)}].")
     if not isinstance(given, Iterable):
-        raise TypeError(f"given must be a list of column names, got {given!r}.")
+        raise TypeError(f"given must be a list of column names, got {brief(given)}.")
     given = list(given)
     places = [position(label, index, "contingency_table") for label in (a, b, *given)]
     if len(set(places)) < len(places):
         raise ValueError(
-            f"a, b and given must name different columns, got {a!r}, {b!r} and {given!r}."
+            f"a, b and given must name different columns, got {brief(a)}, {brief(b)} and "
+            f"{brief(given)}."
         )
     reading = read_table(table, None, sample_weight, categories, only={a, b, *given})
     a, b, *given = (reading.labels.index(label) for label in (a, b, *given))
@@ -353,8 +356,8 @@ def as_contingency(counts: Any, n_parent_states: float | None = None) -> Conting
         return Contingency.from_array(counts, n_parent_states)
     if n_parent_states is not None:
         raise ValueError(
-            f"n_parent_states={n_parent_states!r} came beside a Contingency, which has its own. "
-            "Leave it out."
+            f"n_parent_states={brief(n_parent_states)} came beside a Contingency, which has its "
+            "own. Leave it out."
         )
     return counts
 

@@ -15,7 +15,7 @@ from skbn.graphs.given_graph import (
     table_within,
     target_of,
 )
-from skbn.messages import first_few
+from skbn.messages import brief, first_few
 from skbn.scores.gamma import float_of
 from skbn.tables.encoding import open_table
 from skbn.tables.reading import label_of_target, open_target, read_table
@@ -166,7 +166,7 @@ def edge_report(
         edges = [] if target is None else graph.edges_
         if target not in table.names and any(target in edge for edge in edges):
             raise ValueError(
-                f"The network was fitted with y, its variable {target!r}, and X has no such "
+                f"The network was fitted with y, its variable {brief(target)}, and X has no such "
                 "column. Pass y."
             )
     else:
@@ -241,7 +241,7 @@ def _read_ess(ess: Any, graph: Any) -> float:
         return float(graph.ess_)
     check_scalar(ess, "ess", Real, min_val=0.0, include_boundaries="neither")
     if not math.isfinite(ess):
-        raise ValueError(f"ess must be finite, got {ess!r}.")
+        raise ValueError(f"ess must be finite, got {brief(ess)}.")
     return float(ess)
 
 
