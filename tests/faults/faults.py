@@ -625,6 +625,8 @@ FAULTS = [
     Fault("own scores: a constant may be any array", "scores/score.py",
           "(isinstance(came, np.ndarray) and came.ndim == 0)", "isinstance(came, np.ndarray)",
           "scores"),
+    Fault("own scores: NaN is a constant of exact searches", "subsets/subset_scores.py",
+          "        if not value < math.inf:", "        if value == math.inf:", "scores"),
     Fault("own scores: a column of terms is taken for one", "scores/score.py",
           "if terms is None or terms.shape not in ((), (1,)):", "if terms is None:", "scores"),
     # Reading tables.
