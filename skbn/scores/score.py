@@ -9,7 +9,6 @@ over observed states only. A score is a small object with three methods: f is `c
 `parent_terms` and c is `constant`. All are in nats, and higher is better.
 """
 
-import math
 from collections.abc import Callable, Hashable
 from numbers import Real
 from typing import NamedTuple, Protocol, runtime_checkable
@@ -176,17 +175,15 @@ def constant_of(score: Score, family: Family) -> float:
     Raises
     ------
     ValueError
-        If it is no real number, or infinite but for -inf.
+        If it is no real number.
     """
     came = score.constant(family)
-    is_number = isinstance(came, Real) or (isinstance(came, np.ndarray) and came.ndim == 0)
-    value = float(came) if is_number else math.nan
-    if not value < math.inf:
+    if not isinstance(came, Real) and not (isinstance(came, np.ndarray) and came.ndim == 0):
         raise ValueError(
             f"{_name_of(score.constant)} returned {_described(came)}. Return one real number, in "
             "nats, or -inf to forbid the parents."
         )
-    return value
+    return float(came)
 
 
 def _name_of(method: Callable) -> str:
