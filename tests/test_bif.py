@@ -495,6 +495,7 @@ def test_fitted_networks_come_back(make_table):
             )
 
 
+@pytest.mark.filterwarnings("ignore:The graph has families:skbn.DataWarning")
 def test_wide_tables_need_default_rows():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(30, 31))

@@ -52,6 +52,7 @@ def test_it_comes_back_renamed_and_in_another_order(network):
                                   network.tables[1].log_prob(rows))
 
 
+@pytest.mark.filterwarnings("ignore:The graph has families:skbn.DataWarning")
 @pytest.mark.parametrize("sizes", [(2, 3, 4, 3), (900, 3, 4, 700)])
 def test_turned_round_it_is_what_is_fitted_to_the_columns_turned_round(sizes):
     rng = np.random.default_rng(0)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from skbn.counting.counts import FEW_KINDS, hardly_repeat
 from skbn.counting.data import smallest_code_type
 from skbn.messages import brief, first_few
 from skbn.tables.factors import Factor, library_of, read_factor, refuse_column
@@ -19,8 +20,8 @@ from skbn.tables.values import (
     keys_of,
 )
 
-# Levels of a column that is not asked about for being a name of rows.
-_MOST_KEPT = 20
+# Whole numbers with fewer rows than this to each, on average, are measurements.
+_ROWS_PER_NUMBER = 30
 _UNKNOWN, _MISSING = -1, -2
 _DECLARE = "Every level must be declared at fit: {}list them with categories=."
 _DTYPES = {
@@ -198,6 +199,16 @@ def apply_with_gaps(
     return _compact(codes, len(levels)), gaps
 
 
+def are_no_categories(levels: np.ndarray, n_rows: float) -> bool:
+    """Whether levels that nobody declared look like measurements, or like names of rows.
+
+    Beyond a few levels: whole numbers with fewer than 30 rows to each, others with fewer than two.
+    """
+    if len(levels) > FEW_KINDS and is_number_type(type(levels[0])):
+        return n_rows < _ROWS_PER_NUMBER * len(levels)
+    return hardly_repeat(len(levels), n_rows)
+
+
 def positions_among(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """For each value its position in `levels`, -1 where it is not there."""
     narrow = min(values.dtype, levels.dtype, key=lambda dtype: dtype.itemsize)
@@ -322,7 +333,7 @@ def _whole_range(strange: np.ndarray, levels: np.ndarray, label: Any) -> str:
 def _may_identify(factor: Factor, unknown: np.ndarray, levels: np.ndarray) -> bool:
     """Whether most cells are unknown and most of those differ, in a column of many levels."""
     n_unknown = int(unknown.sum())
-    if len(levels) <= _MOST_KEPT or 2 * n_unknown <= len(unknown):
+    if len(levels) <= FEW_KINDS or 2 * n_unknown <= len(unknown):
         return False
     return 2 * len(np.unique(factor.codes[unknown])) > n_unknown
 

@@ -61,7 +61,7 @@ def only_columns(
     wanted : collection of labels
         Others than the table's are passed over.
     """
-    entries = zip(table.names, table.columns, _entries_by_column(categories, table.names),
+    entries = zip(table.names, table.columns, entries_by_column(categories, table.names),
                   strict=True)
     kept = [(name, column, entry) for name, column, entry in entries if name in wanted]
     names, columns = [name for name, _, _ in kept], [column for _, column, _ in kept]
@@ -142,7 +142,7 @@ def learn_categories(
                 f"The mask of rows has {len(rows)} entries, the table {table.shape[0]} rows."
             )
         require_rows((int(np.count_nonzero(rows)), table.shape[1]))
-    entries = _entries_by_column(categories, labels)
+    entries = entries_by_column(categories, labels)
     read = partial(learn_column, rows=rows, missing=missing)
     learned = _read_columns(read, table.columns, labels, entries)
     return _stack([codes for codes, _ in learned]), [levels for _, levels in learned]
@@ -286,7 +286,7 @@ def _stack(codes: list[np.ndarray]) -> np.ndarray:
     return np.stack(codes, dtype=widest, casting="safe")
 
 
-def _entries_by_column(categories: Any, labels: Sequence[Any]) -> list:
+def entries_by_column(categories: Any, labels: Sequence[Any]) -> list:
     """One "auto" or list of levels for each column."""
     if isinstance(categories, str) and categories == "auto":
         return ["auto"] * len(labels)
