@@ -4,7 +4,9 @@ import gzip
 import io
 import itertools
 import math
+import pickle
 import re
+import sys
 import time
 import tracemalloc
 
@@ -605,18 +607,96 @@ def test_names_of_other_types_are_refused():
             network.to_bif()
 
 
-def test_intervals_are_renamed():
+def test_intervals_come_back():
     pd = pytest.importorskip("pandas")
     bins = pd.cut(pd.Series([1.0, 2.0, 5.0, 9.0] * 5, name="size"), 2)
     network = BayesNetStructureEstimator().fit(bins.to_frame()).network_
-    with pytest.raises(TypeError, match=r"type Interval.*\.cat\.rename_categories\(str\)"):
-        network.to_bif()
-    with pytest.raises(ValueError, match=r"types differ: text came.*Interval\(0.992, 5.0"):
-        network.posterior("size", {"size": "(0.992, 5.0]"})
-    renamed = bins.cat.rename_categories(str).to_frame()
-    network = BayesNetStructureEstimator().fit(renamed).network_
-    assert same(network, parse(network.to_bif()), 1e-15)
-    assert network.posterior("size")["(0.992, 5.0]"] > 0.7
+    text = network.to_bif()
+    assert "{ x0_992_5_0, x5_0_9_0 }" in text
+    assert same(network, parse(text), 1e-15)
+    for interval in (pd.Interval(0, 5), pd.Interval(-1.5, 1e300, closed="both"),
+                     pd.Interval(-np.inf, 0.1, closed="left"), pd.Interval(2, 7, closed="neither")):
+        network = random_network(
+            np.random.default_rng(0), [interval], [np.array([interval, "t"], dtype=object)])
+        again = parse(network.to_bif())
+        assert same(network, again, 1e-15)
+        assert [type(end) for end in (again.labels[0].left, again.labels[0].right)] == [
+            type(end) for end in (interval.left, interval.right)]
+
+
+def test_intervals_of_dates_and_those_without_pandas_are_text(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    days = pd.interval_range(pd.Timestamp("2020-01-01"), periods=2)
+    bins = pd.Series(pd.Categorical([*days] * 3, days, ordered=True), name="day")
+    network = BayesNetStructureEstimator().fit(bins.to_frame()).network_
+    assert parse(network.to_bif()).categories[0].tolist() == [str(day) for day in days]
+    network = BayesNetStructureEstimator().fit(pd.cut(pd.Series([1, 2]), 2).to_frame()).network_
+    text = network.to_bif()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert parse(text).categories[0].tolist() == ["(0.999, 1.5]", "(1.5, 2.0]"]
+
+
+STATES_OF_FILES = ["Asy/Patch", "<5", "12+", ">=7.5", "[0_1]", "_1_5]", "a|b", "very low", "50%",
+                   "1.5", "é", "it's", "lt5", "#5", "*", "a:b", "=", "x" * 300, "5"]
+
+
+def test_states_from_a_file_go_out_as_they_came(shared):
+    text = SMALL.replace("[ 3 ] { u, v, w }", f"[ 19 ] {{ {', '.join(STATES_OF_FILES)} }}")
+    numbers = ", ".join(["0.05"] * 18 + ["0.1"])
+    text = text.replace("0.1, 0.2, 0.7", numbers).replace("0.3, 0.3, 0.4", numbers)
+    text = re.sub(r"  \(u, no\)[^}]*", "  default 0.25, 0.75;\n", text)
+    network = parse(text)
+    written = network.to_bif()
+    listed = re.search(r"variable b \{\n  type discrete \[ 19 \] \{ (.*) \};\n\}", written)[1]
+    assert listed.split(", ") == STATES_OF_FILES
+    assert "(no, 12+) " in written and "property" not in written
+    assert parse(written).to_bif() == written
+    assert same(network, parse(written), 1e-15)
+    # On request everything is plain, and says what it was.
+    plain = network.to_bif(portable=True)
+    assert "Asy_Patch, lt5_2, x12plus, ge7_5" in plain
+    assert same(network, parse(plain), 1e-15)
+    for name in NETWORKS:
+        network = read_bif(shared("data/bif") / f"{name}.bif.gz")
+        assert "property" not in network.to_bif()
+
+
+def test_states_that_others_misread_are_plain_also_from_a_file():
+    states = ["a,b", "(0", "x;y", "{", "a//b", "# a", "", "two  words", "table2", "Table", "b"]
+    quoted = ", ".join(f'"{state}"' for state in states)
+    numbers = ", ".join(["0.1"] * 9 + ["0.05"] * 2)
+    network = parse("variable a { type discrete [11] { " + quoted + " } } probability (a) { table "
+                    + numbers + "}")
+    assert network.categories[0].tolist() == states
+    written = network.to_bif()
+    assert re.search(r"\{ (a_b, .*) \};", written)[1].endswith("two_words, table_2, Table_2, b")
+    assert same(network, parse(written), 1e-15)
+
+
+def test_our_files_keep_their_names_when_read_and_written():
+    network = random_network(
+        np.random.default_rng(0), ["a b"], [np.array(["< 5", 5, None], dtype=object)])
+    text = network.to_bif()
+    assert parse(text).to_bif() == text
+    assert pickle.loads(pickle.dumps(parse(text))).to_bif() == text
+
+
+def test_variables_of_one_state_are_left_out_on_request():
+    text = SMALL.replace("[ 2 ] { no, yes }", "[ 1 ] { yes }").replace("0.25, 0.75", "1", 1)
+    text = re.sub(r"\n  \((\w, )?no\).*", "", text)
+    network = parse(text)
+    for default_rows in (False, True):
+        again = parse(network.to_bif(portable=True, default_rows=default_rows))
+        assert again.labels == ("b", "c") and again.edges == [("b", "c")]
+        np.testing.assert_allclose(again.tables[0].dense(), [[0.3, 0.3, 0.4]], rtol=1e-15)
+        np.testing.assert_allclose(
+            again.tables[1].dense(), [[1e-5, 0.99999], [0.125, 0.875], [0.9, 0.1]], rtol=1e-15)
+        assert again.log_prob({"b": "v"}) == network.log_prob({"b": "v"})
+    assert parse(network.to_bif()).labels == ("a", "b", "c")
+    only = parse("variable a { type discrete [1] { x } } probability (a) { table 1 }")
+    with pytest.raises(ValueError, match=r"All variables have one state.*Leave portable"):
+        only.to_bif(portable=True)
+    assert same(only, parse(only.to_bif()))
 
 
 def test_identifiers_are_plain_and_differ():

@@ -418,7 +418,7 @@ class _Reader:
         known = list(self.variables.values())
         labels, categories = [x.label for x in known], [x.levels for x in known]
         try:
-            return BayesianNetwork(labels, categories, tables)
+            return BayesianNetwork(labels, categories, tables, [x.states for x in known])
         except CycleError as error:
             child = known[error.cycle[-1]]
             raise tokens.error(str(error).rstrip("."), child.table_position) from None
