@@ -57,10 +57,13 @@ def written_by_hand(rng, known):
 
     quote, tables = rng.random() < 0.2, rng.random() < 0.3
     comma = pick(rng, [", ", ",", " "])
-    end = pick(rng, ["\n", "\r\n", " ", "\n\n", " // note\n", "/* a { note */\n"])
+    end = pick(rng, ["\n", "\r\n", " ", "\n\n", " // note\n", "/* a { note */\n", " # a } note\n"])
+    last = pick(rng, [";", ""])
     order = rng.permutation(known.n).tolist()
     lines = [pick(rng, ["network unknown {", 'network "a b" {\n property x = {1} ;', "NETWORK n {"])
              .replace("{1}", "1"), "}"]
+    if rng.random() < 0.2:
+        lines = ["# no network" if "\n" in end else ""]
     for j, (label, states) in enumerate(zip(known.labels, known.states, strict=True)):
         listed = comma.join(name(state) for state in states)
         lines += [f"variable {name(label)} {{",
@@ -75,13 +78,14 @@ def written_by_hand(rng, known):
         lines.append(f"probability ( {head} ) {{")
         if not given or tables:
             by_state = np.moveaxis(dense, -1, 0).ravel()
-            lines.append(f"table {comma.join(map(repr, by_state.tolist()))};")
+            lines.append(f"table {comma.join(map(repr, by_state.tolist()))}{last}")
         else:
             cells = list(itertools.product(*(range(known.sizes[p]) for p in given)))
             for cell in [cells[t] for t in rng.permutation(len(cells))]:
                 named = comma.join(name(known.states[p][c])
                                    for p, c in zip(given, cell, strict=True))
                 lines.append(f"({named}) {comma.join(map(repr, dense[cell].tolist()))};")
+            lines[-1] = lines[-1][:-1] + last
         lines.append("}")
     return end.join(lines) + end
 
@@ -206,9 +210,14 @@ class WriteCall:
         self.name = pick(rng, ["to_bif", "networkx", "to_dot", "svg"])
         self.options = {}
         if self.name == "to_bif":
-            if not known.is_writable:
-                self.flaws.append("!names")
             self.options["default_rows"] = bool(rng.random() < 0.5)
+            if rng.random() < 0.3:
+                self.options["portable"] = True
+                if max(known.sizes) == 1:
+                    self.flaws.append("!portable")
+            if not known.is_writable:
+                # What is left out needs no name.
+                self.flaws.append("?names" if "portable" in self.options else "!names")
             self.target = pick(rng, ["none", "text", "bytes", "path", "gz"])
             if rng.random() < 0.06:
                 self.flaws.append("!path_or_file")
@@ -308,9 +317,12 @@ class WriteCall:
     def check(self, rng):
         known = self.known
         if self.name == "to_bif":
-            same_network(known, read_bif(io.StringIO(self.result)), "the text gives other")
-            if self.copy is not None:
-                same_network(known, self.copy, "the file gives other")
+            if self.options.get("portable") and min(known.sizes) == 1:
+                require("[ 1 ]" not in self.result, "a variable of one state", self.result)
+            else:
+                same_network(known, read_bif(io.StringIO(self.result)), "the text gives other")
+                if self.copy is not None:
+                    same_network(known, self.copy, "the file gives other")
             for _ in range(3):
                 try:
                     other = read_bif(io.StringIO(damaged(rng, self.result)))
