@@ -87,6 +87,21 @@ def read_spelling(words: Sequence[str]) -> list[Any]:
     return [_read_one(word) for word in words]
 
 
+def read_interval(text: str) -> Any:
+    """The interval of pandas that is written so; the text where pandas or the numbers are missing.
+
+    That is no loss: tables are matched by text where types differ.
+    """
+    try:
+        import pandas as pd
+
+        opens, *ends, closes = _INTERVAL.fullmatch(text).groups()
+        numbers = [int(end) if end.lstrip("-").isdecimal() else float(end) for end in ends]
+        return pd.Interval(*numbers, closed=_CLOSED[opens + closes])
+    except (ImportError, AttributeError, ValueError):
+        return text
+
+
 def _spell_one(value: Any, what: str) -> str:
     if isinstance(value, str):
         # Surrogates stand for bytes that are no text: they are kept as they are.
@@ -112,28 +127,13 @@ def _read_one(word: str) -> Any:
     if colon and kind == "str":
         return unquote_to_bytes(text).decode("utf-8", "surrogatepass")
     if colon and kind == "interval":
-        return _read_interval(unquote_to_bytes(text).decode("utf-8"))
+        return read_interval(unquote_to_bytes(text).decode("utf-8"))
     if colon and kind in _NUMBER_KINDS and len(text) <= 400 and "_" not in text:
         return _NUMBER_KINDS[kind](text)
     fixed = {"none:": None, "bool:True": True, "bool:False": False}
     if word not in fixed:
         raise ValueError(f"{brief(word)} is no name of a type that is known here")
     return fixed[word]
-
-
-def _read_interval(text: str) -> Any:
-    """The interval of pandas that is written so; the text where pandas or the numbers are missing.
-
-    That is no loss: tables are matched by text where types differ.
-    """
-    try:
-        import pandas as pd
-
-        opens, *ends, closes = _INTERVAL.fullmatch(text).groups()
-        numbers = [int(end) if end.lstrip("-").isdecimal() else float(end) for end in ends]
-        return pd.Interval(*numbers, closed=_CLOSED[opens + closes])
-    except (ImportError, AttributeError, ValueError):
-        return text
 
 
 def _identifiers(names: Sequence[Any], plain: re.Pattern, key) -> list[str]:

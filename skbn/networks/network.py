@@ -527,8 +527,9 @@ class BayesianNetwork(Persistent):
         networkx.DiGraph
             Nodes are column labels, in column order, with `states`, `configurations` (the number
             of each parent's state, per observed configuration) and `log_probabilities` (a row per
-            configuration, in nats). Edges have the `position` of the parent among the columns of
-            the child's configurations.
+            configuration, in nats), all as JSON text, so that every format of networkx can hold
+            them. Edges have the `position` of the parent among the columns of the child's
+            configurations. States that JSON cannot give back, as dates, stay an array.
 
         Raises
         ------
@@ -538,6 +539,17 @@ class BayesianNetwork(Persistent):
         See Also
         --------
         skbn.from_networkx : Gives the same network back.
+
+        Examples
+        --------
+        >>> import json
+        >>> from skbn import BayesNetStructureEstimator
+        >>> bn = BayesNetStructureEstimator(init=[("x1", "x0")], max_iter=0)
+        >>> graph = bn.fit([["yes", "wet"], ["no", "dry"]]).network_.to_networkx()
+        >>> graph.nodes["x0"]["states"]
+        '["no", "yes"]'
+        >>> json.loads(graph.nodes["x0"]["configurations"])
+        [[0], [1]]
         """
         from skbn.networks.graph_export import networkx_graph
 

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import itertools
+import json
 import math
 import re
 import tempfile
@@ -225,6 +226,11 @@ class WriteCall:
         self.damage = None
         if self.name == "networkx":
             self.graph = known.network.to_networkx()
+            if known.is_writable and rng.random() < 0.3:
+                import networkx as nx
+
+                text = json.dumps(nx.node_link_data(self.graph))
+                self.graph = nx.node_link_graph(json.loads(text))
             if rng.random() < 0.5:
                 self._damage(rng)
 
@@ -233,14 +239,26 @@ class WriteCall:
 
         graph, known = self.graph, self.known
         node = known.labels[int(rng.integers(known.n))]
-        data = graph.nodes[node]
+        data, place = graph.nodes[node], known.labels.index(node)
+        if rng.random() < 0.9:
+            data.pop("dtype", None)
+            table = known.network.tables[place]
+            data.update(states=known.network.categories[place],
+                        configurations=table.configurations,
+                        log_probabilities=table.log_probabilities)
         self.damage = damage = pick(rng, [
             "kind", "lacks", "states", "rows", "sum", "nan", "edge", "extra", "cycle", "codes",
             "object", "positive", "repeated state", "rename",
         ])
-        r = len(data["states"])
+        r = known.sizes[place]
         flaw = "!graph"
-        if damage == "kind":
+        if isinstance(data["log_probabilities"], str):
+            # As they come: text, which is cut.
+            self.damage, flaw = "text", "?graph"
+            name = pick(rng, ["states", "configurations", "log_probabilities"])
+            text = str(data[name])
+            data[name] = text[: int(rng.integers(len(text)))] + pick(rng, ["", "]", "[[", "{}"])
+        elif damage == "kind":
             self.graph = pick(rng, [None, 3, "graph", [(1, 2)], nx.Graph(), np.eye(2),
                                     nx.Graph([("a", "b")]), object()])
         elif damage == "lacks":
@@ -263,7 +281,7 @@ class WriteCall:
                 np.full_like(data["configurations"], 77, dtype=int)[:, ::-1],
                 data["configurations"] + 0.5, "text", None, data["configurations"][:-1],
             ])
-            if not known.parents[known.labels.index(node)]:
+            if not known.parents[place]:
                 flaw = "?graph"
         elif damage == "edge" and graph.edges:
             graph.remove_edge(*pick(rng, list(graph.edges)))
@@ -273,7 +291,7 @@ class WriteCall:
             flaw = "?graph" if (known.labels.index(pair[0]), known.labels.index(pair[1])) in (
                 known.edges) else "!graph"
         elif damage == "cycle":
-            graph.add_edge(node, node, position=len(known.parents[known.labels.index(node)]))
+            graph.add_edge(node, node, position=len(known.parents[place]))
         elif damage == "object":
             data["log_probabilities"] = data["log_probabilities"].astype(object).tolist()
             data["states"] = data["states"].tolist()
