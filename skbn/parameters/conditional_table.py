@@ -194,13 +194,15 @@ class ConditionalTable:
         """Every ln p(state | observed configuration), (n_observed, r), in nats."""
         return self.log_rows(f"variable {self.child}")
 
-    def log_rows(self, label: Hashable) -> np.ndarray:
+    def log_rows(self, label: Hashable, room: int = 2) -> np.ndarray:
         """List ln p of every state in each observed configuration.
 
         Parameters
         ----------
         label : hashable
             What a message calls the child.
+        room : int, default=2
+            For how many floats in place of each there must be room, with what is made of them.
 
         Returns
         -------
@@ -213,9 +215,8 @@ class ConditionalTable:
             If there is no room for it.
         """
         n_observed, r = len(self.configurations), self.cardinality
-        # What is made of the rows takes as much again.
         refuse_array(
-            2 * n_observed * r,
+            room * n_observed * r,
             f"The table of {brief(label)} has {n_observed:,} observed configurations of its "
             f"parents and {r:,} states, and to list all takes",
             "Leave out columns that are different in nearly every row, such as identifiers.",
