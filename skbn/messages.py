@@ -1,7 +1,9 @@
-"""What users are told: the class of warnings about their tables, and what is long cut short."""
+"""What users are told: warnings, their class where they are about tables, and what is long cut."""
 
 import re
 import reprlib
+import sys
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +12,8 @@ from typing import Any
 _LONGEST, _LONGEST_MESSAGE = 60, 1800
 _writer = reprlib.Repr()
 _writer.maxstring = _writer.maxother = 10 * _LONGEST
+# A warning points at the first line outside these: that of the user.
+_INSIDE = {"skbn", "sklearn", "joblib"}
 
 
 class DataWarning(UserWarning):
@@ -50,6 +54,14 @@ def first_few(
     # numpy would write its own numbers with their types.
     shown = between.join(map(write, shown.tolist() if hasattr(shown, "tolist") else shown))
     return shown if len(items) <= most else f"{shown} and {len(items) - most:,} more"
+
+
+def warn_user(message: str, category: type[Warning] = DataWarning) -> None:
+    """Warn, as if by the line of the user's that led here."""
+    level, frame = 1, sys._getframe()
+    while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in _INSIDE:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, category, stacklevel=level)
 
 
 @contextmanager

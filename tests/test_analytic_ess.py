@@ -231,6 +231,7 @@ def assert_same(a, b):
     assert parts(a) == pytest.approx(parts(b), rel=1e-9, nan_ok=True)
 
 
+@pytest.mark.filterwarnings("ignore:sample_weight sums to:skbn.DataWarning")
 @given(problem=problems())
 def test_nothing_depends_on_columns_rows_states_or_weights(problem):
     X, parents, rng = problem

@@ -4,7 +4,9 @@ import gzip
 import io
 import itertools
 import math
+import pickle
 import re
+import sys
 import time
 import tracemalloc
 
@@ -13,7 +15,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from skbn import BayesNetStructureEstimator, read_bif
+from skbn import BayesNetStructureEstimator, DataWarning, read_bif
 from skbn.counting.data import CategoricalData
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable
@@ -160,6 +162,162 @@ def test_every_way_of_writing_the_same(text):
     assert same(parse(SMALL), parse(text), 1e-15)
 
 
+@pytest.mark.parametrize("text", [
+    SMALL.partition("}\n")[2],
+    "# by hand\n" + SMALL.replace("\n", "\n  # a { comment\n").replace("0.75;", "0.75; #|note;"),
+    SMALL.replace(" };\n", " } # a, b\n").replace("{ no, yes", "{ # two\n no, # 0\n  #1\n yes"),
+    SMALL.replace("0.75;", "0.75", 1).replace("0.4;", "0.4").replace("0.9, 0.1;", "0.9, 0.1 # end"),
+    SMALL.replace(" };\n", " };\n  property p = {1} # 2;\n  property q = #ff00ff\n"),
+    SMALL.replace("(u, no) 0.5, 0.5;", "(u, *) 0.5, 0.5;"),
+    SMALL.replace("(u, no)", "(*, *) 0.3 0.7; (*, yes) 0.2 0.8; (u, no)"),
+])
+def test_what_else_people_write(text):
+    assert same(parse(SMALL), parse(text), 1e-15)
+
+
+# By write.bif of R's bnlearn 5.2.1, of a network whose factors were made by cut(); the variables
+# are the same with other letters.
+CUT = """network unknown {
+}
+variable A {
+  type discrete [ 2 ] { _0_3], _3_6] };
+}
+variable B {
+  type discrete [ 2 ] { a|b, c };
+}
+variable C {
+  type discrete [ 2 ] { [-0.001_0.5], _0.5_1] };
+}
+probability ( A ) {
+  table 0.6, 0.4;
+}
+probability ( B ) {
+  table 0.5, 0.5;
+}
+probability ( C | A, B ) {
+  (_0_3], a|b) 1.0, 0.0;
+  (_3_6], a|b) 0.5, 0.5;
+  (_0_3], c) 0.0, 1.0;
+  (_3_6], c) 0.5, 0.5;
+}
+"""
+
+
+@pytest.mark.parametrize("text", [CUT, CUT.replace(",", " "), CUT.replace("  (", " /* | */ (")])
+def test_states_that_r_cut(text):
+    network = parse(text)
+    assert [levels.tolist() for levels in network.categories] == [
+        ["_0_3]", "_3_6]"], ["a|b", "c"], ["[-0.001_0.5]", "_0.5_1]"]]
+    assert network.edges == [("A", "C"), ("B", "C")]
+    # P(C | A, B) as R prints it.
+    np.testing.assert_array_equal(
+        network.tables[2].dense(), [[1, 0], [0, 1], [0.5, 0.5], [0.5, 0.5]])
+    assert network.posterior("C", {"A": "_0_3]", "B": "a|b"})["[-0.001_0.5]"] == 1.0
+
+
+@pytest.mark.parametrize("written", [
+    "[", "]", "|", "|a|", "a[1]", "(x", "((", "#5", "a#b", "*", "50%", "<5", ">=7.5", "Asy/Patch",
+    "a b", "=", "é", "it's", "\\", "-", "table", "nan", '"(often)"', '"{}"', '";"', '"a//b"', '"#"',
+    '"[0,1)"', '"  "', '""',
+])
+def test_signs_that_can_only_be_part_of_a_name(written):
+    """Brackets and bars mean nothing in a list of states; what means something is quoted."""
+    text = SMALL.replace("u, v, w", f"v, {written}, w").replace("(u,", f"({written},")
+    text = re.sub(r"0.1, 0.2, 0.7|0.3, 0.3, 0.4", "0.2, 0.1, 0.7", text)
+    network, state = parse(text), written.strip('"')
+    assert network.categories[1].tolist() == ["v", state, "w"]
+    np.testing.assert_allclose(network.tables[2].dense()[1::3], [[0.5, 0.5], [1e-5, 0.99999]])
+
+
+def test_parentheses_in_the_states_of_a_leaf():
+    """As pgmpy writes them; in the rows of children it could not read them itself."""
+    network = parse(SMALL.replace("{ 0, 1 }", "{ (a), b(1) }"))
+    assert network.categories[2].tolist() == ["(a)", "b(1)"]
+
+
+def test_names_of_variables_with_brackets():
+    network = parse(re.sub(r"\ba\b", "a[1]", SMALL).replace("variable c", "variable #c")
+                    .replace("( c |", "( #c |"))
+    assert network.labels == ("a[1]", "b", "#c")
+    assert network.edges == [("a[1]", "b"), ("a[1]", "#c"), ("b", "#c")]
+
+
+TABLE_OF_B = "(no) 0.1, 0.2, 0.7;\n  (yes) 0.3, 0.3, 0.4;"
+
+
+@pytest.mark.parametrize(("old", "new", "child", "uniform"), [
+    ("0.3, 0.3, 0.4", "NaN, NaN, NaN", 1, [1]),
+    ("0.25, 0.75", "NaN NA", 0, [0]),
+    (TABLE_OF_B, "table 0.1 NaN, 0.2 NaN, 0.7 NaN;", 1, [1]),
+    (TABLE_OF_B, "(*) nan nan nan;", 1, [0, 1]),
+    (TABLE_OF_B, "(no) nan nan nan; default 0.3 0.3 0.4;", 1, [0]),
+    (TABLE_OF_B, "(*) nan nan nan; (yes) 0.3 0.3 0.4;", 1, [0]),
+])
+def test_rows_of_nan_are_uniform_with_a_warning(old, new, child, uniform):
+    text = SMALL.replace(old, new, 1)
+    assert text != SMALL
+    said = rf"the file: {len(uniform)} row\(s\) .* of '{'ab'[child]}', and are read as uniform"
+    with pytest.warns(DataWarning, match=said) as found:
+        network = parse(text)
+    assert len(found) == 1 and found[0].filename == __file__
+    expected = parse(SMALL).tables[child].dense()
+    expected[uniform] = 1 / expected.shape[1]
+    np.testing.assert_allclose(network.tables[child].dense(), expected, rtol=1e-15)
+    assert same(network, parse(network.to_bif()), 1e-15)
+
+
+def test_a_default_of_nan_is_uniform():
+    network = parse(SMALL.replace("(yes) 0.3, 0.3, 0.4", "default nan nan nan"))
+    np.testing.assert_allclose(network.tables[1].dense()[1], 1 / 3, rtol=1e-15)
+
+
+def test_unknown_rows_are_not_observed():
+    """They are what an unobserved parent configuration is elsewhere."""
+    with pytest.warns(DataWarning):
+        network = parse(SMALL.replace("(u, no) 0.5, 0.5", "(u, no) NaN, NaN"))
+    assert ("no", "u") not in network.cpt("c").configurations
+    assert len(network.cpt("c").configurations) == 5
+
+
+OTHER_FORMATS = {
+    "XMLBIF": '<?xml version="1.0"?>\n<!-- made by pgmpy -->\n<BIF VERSION="0.3">\n<NETWORK>',
+    "XDSL": '<?xml version="1.0" encoding="UTF-8"?>\n<smile version="1.0" id="x">\n',
+    "XML": "<?xml version='1.0'?><ProbModelXML formatVersion='0.2'>",
+    "NET": "% by hand\nnet \n{ \n}\nnode A\n{\n  states = (\"x\" \"y\");\n}\n",
+    "NET (Hugin)": "class Untitled {\n  inputs = ();\n",
+    "DSL": "/* GeNIe */\nnet Untitled1\n{\n HEADER = \n {\n",
+    "UAI": "BAYES\n3\n2 2 3\n3\n",
+    "DSC": 'belief network "unknown"\nnode A {\n  type : discrete [ 2 ] = {"x", "y"};\n}\n',
+    "DNE": "// ~->[DNET-1]->~\n\n// File created by Netica\nbnet x {\n",
+    "JSON": '{"nodes": [], "edges": []}',
+    "data of R": "RDX3\nX\n\x00\x00\x00\x03",
+}
+
+
+@pytest.mark.parametrize("name", OTHER_FORMATS)
+def test_other_formats_are_named(name):
+    text = OTHER_FORMATS[name]
+    for file in (io.StringIO(text), io.BytesIO(text.encode()), io.BytesIO(gzip.compress(
+            text.encode()))):
+        with pytest.raises(ValueError, match=r"line \d: this looks like ") as caught:
+            read_bif(file)
+        assert f"this looks like {name}" in str(caught.value)
+        assert re.search(r"(saveBN|write\.bif|program|Netica)", str(caught.value))
+
+
+def test_bytes_of_other_formats_are_named():
+    named = ((b"PK\x03\x04\xff\xfe", "a zip archive"), (b"RDX3\nX\n\xff", "data of R"))
+    for content, name in named:
+        with pytest.raises(ValueError, match=f"looks like {name}"):
+            read_bif(io.BytesIO(content))
+
+
+def test_only_what_begins_like_another_format_is_called_one():
+    for text in ("nets are nice {", "BAYESIAN network {", "belief net {", "netwrk a {", "", "%"):
+        with pytest.raises(ValueError, match="begins with 'network', but here is"):
+            parse(text)
+
+
 def test_rounded_probabilities_are_divided_by_their_sum():
     network = parse(SMALL.replace("0.1, 0.2, 0.7", "0.333, 0.333, 0.333"))
     np.testing.assert_allclose(network.tables[1].dense()[0], 1 / 3, rtol=1e-15)
@@ -192,6 +350,11 @@ def test_names_of_several_words():
     ("( c | b, a )", "( b | a )", 19, "second time"),
     ("(yes) 0.3", "(no) 0.3", 17, "comes twice"),
     ("(yes) 0.3", "(maybe) 0.3", 17, "'a' has no state 'maybe'"),
+    ("(yes) 0.3", "(*) 0.3", 17, "comes twice; put rows with '*' before the others"),
+    ("(no) 0.1", "(*) 0.3 0.3 0.4; (no) 0.3 0.3 0.4; (no) 0.1", 16, "comes twice."),
+    ("(yes) 0.3", "(yes; no) 0.3", 17, "ends with ';' in place of ')'"),
+    ("0.1, 0.2, 0.7;", "0.1, 0.2, 0.7", 17, "in place of ';'"),
+    ("0.3, 0.3, 0.4", "0.3, NaN, NaN", 17, "a probability is expected, but here is 'NaN'"),
     ("(yes) 0.3", "(yes, no) 0.3", 17, "'a' has no state 'yes no'"),
     ("(u, yes) 1e-05", "(u) 1e-05", 23, "1 states are given for 2 parents"),
     ("  (yes) 0.3, 0.3, 0.4;\n", "", 15, "1 of 2 parent configurations are missing"),
@@ -297,6 +460,14 @@ def many_parents(n_parents, n_states, body):
     (many_parents(40, 100, ""), "about 10^80 of about 10^80 parent configurations are missing"),
     (many_parents(40, 100, "  table 0.5;"), "probabilities are expected, but here are 1"),
     (many_parents(40, 3, "  default 0.2, 0.2, 0.6;"), "the default stands for about 10^19"),
+    (many_parents(40, 3, f"  ({'*, ' * 39}*) 0.2, 0.2, 0.6;"), "this row stands for about 10^19"),
+    (many_parents(13, 3, f"  ({'*, ' * 12}*) 0.2, 0.2, 0.6;" * 2), "this row stands for 1,594,323"),
+    ("variable a {" + "\n #" * 10**6, "here is the end of the file"),
+    ("#" * 10**6 + "\n" * 10**6 + " " * 10**6, "but here is the end of the file"),
+    ("variable a { type discrete [2] {" + "[" * 10**6, "does not end with '}'"),
+    ("<" + "<!--" * 10**6, "this looks like XML"),
+    ("%" * 10**6 + "\n" * 10**6 + "net" + " " * 10**6, "begins with 'network'"),
+    ("variable a { property p = " + "{" * 10**6, "this property ends with '{' in place of ';'"),
     ("network n {\n}\nvariable a {\n  property " + "(" * 10**5, "does not end with ';'"),
     ("network n " + "{" * 10**5, "does not end with '}'"),
     ("network n {\n}\n" + "".join(
@@ -436,18 +607,96 @@ def test_names_of_other_types_are_refused():
             network.to_bif()
 
 
-def test_intervals_are_renamed():
+def test_intervals_come_back():
     pd = pytest.importorskip("pandas")
     bins = pd.cut(pd.Series([1.0, 2.0, 5.0, 9.0] * 5, name="size"), 2)
     network = BayesNetStructureEstimator().fit(bins.to_frame()).network_
-    with pytest.raises(TypeError, match=r"type Interval.*\.cat\.rename_categories\(str\)"):
-        network.to_bif()
-    with pytest.raises(ValueError, match=r"types differ: text came.*Interval\(0.992, 5.0"):
-        network.posterior("size", {"size": "(0.992, 5.0]"})
-    renamed = bins.cat.rename_categories(str).to_frame()
-    network = BayesNetStructureEstimator().fit(renamed).network_
-    assert same(network, parse(network.to_bif()), 1e-15)
-    assert network.posterior("size")["(0.992, 5.0]"] > 0.7
+    text = network.to_bif()
+    assert "{ x0_992_5_0, x5_0_9_0 }" in text
+    assert same(network, parse(text), 1e-15)
+    for interval in (pd.Interval(0, 5), pd.Interval(-1.5, 1e300, closed="both"),
+                     pd.Interval(-np.inf, 0.1, closed="left"), pd.Interval(2, 7, closed="neither")):
+        network = random_network(
+            np.random.default_rng(0), [interval], [np.array([interval, "t"], dtype=object)])
+        again = parse(network.to_bif())
+        assert same(network, again, 1e-15)
+        assert [type(end) for end in (again.labels[0].left, again.labels[0].right)] == [
+            type(end) for end in (interval.left, interval.right)]
+
+
+def test_intervals_of_dates_and_those_without_pandas_are_text(monkeypatch):
+    pd = pytest.importorskip("pandas")
+    days = pd.interval_range(pd.Timestamp("2020-01-01"), periods=2)
+    bins = pd.Series(pd.Categorical([*days] * 3, days, ordered=True), name="day")
+    network = BayesNetStructureEstimator().fit(bins.to_frame()).network_
+    assert parse(network.to_bif()).categories[0].tolist() == [str(day) for day in days]
+    network = BayesNetStructureEstimator().fit(pd.cut(pd.Series([1, 2]), 2).to_frame()).network_
+    text = network.to_bif()
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    assert parse(text).categories[0].tolist() == ["(0.999, 1.5]", "(1.5, 2.0]"]
+
+
+STATES_OF_FILES = ["Asy/Patch", "<5", "12+", ">=7.5", "[0_1]", "_1_5]", "a|b", "very low", "50%",
+                   "1.5", "é", "it's", "lt5", "#5", "*", "a:b", "=", "x" * 300, "5"]
+
+
+def test_states_from_a_file_go_out_as_they_came(shared):
+    text = SMALL.replace("[ 3 ] { u, v, w }", f"[ 19 ] {{ {', '.join(STATES_OF_FILES)} }}")
+    numbers = ", ".join(["0.05"] * 18 + ["0.1"])
+    text = text.replace("0.1, 0.2, 0.7", numbers).replace("0.3, 0.3, 0.4", numbers)
+    text = re.sub(r"  \(u, no\)[^}]*", "  default 0.25, 0.75;\n", text)
+    network = parse(text)
+    written = network.to_bif()
+    listed = re.search(r"variable b \{\n  type discrete \[ 19 \] \{ (.*) \};\n\}", written)[1]
+    assert listed.split(", ") == STATES_OF_FILES
+    assert "(no, 12+) " in written and "property" not in written
+    assert parse(written).to_bif() == written
+    assert same(network, parse(written), 1e-15)
+    # On request everything is plain, and says what it was.
+    plain = network.to_bif(portable=True)
+    assert "Asy_Patch, lt5_2, x12plus, ge7_5" in plain
+    assert same(network, parse(plain), 1e-15)
+    for name in NETWORKS:
+        network = read_bif(shared("data/bif") / f"{name}.bif.gz")
+        assert "property" not in network.to_bif()
+
+
+def test_states_that_others_misread_are_plain_also_from_a_file():
+    states = ["a,b", "(0", "x;y", "{", "a//b", "# a", "", "two  words", "table2", "Table", "b"]
+    quoted = ", ".join(f'"{state}"' for state in states)
+    numbers = ", ".join(["0.1"] * 9 + ["0.05"] * 2)
+    network = parse("variable a { type discrete [11] { " + quoted + " } } probability (a) { table "
+                    + numbers + "}")
+    assert network.categories[0].tolist() == states
+    written = network.to_bif()
+    assert re.search(r"\{ (a_b, .*) \};", written)[1].endswith("two_words, table_2, Table_2, b")
+    assert same(network, parse(written), 1e-15)
+
+
+def test_our_files_keep_their_names_when_read_and_written():
+    network = random_network(
+        np.random.default_rng(0), ["a b"], [np.array(["< 5", 5, None], dtype=object)])
+    text = network.to_bif()
+    assert parse(text).to_bif() == text
+    assert pickle.loads(pickle.dumps(parse(text))).to_bif() == text
+
+
+def test_variables_of_one_state_are_left_out_on_request():
+    text = SMALL.replace("[ 2 ] { no, yes }", "[ 1 ] { yes }").replace("0.25, 0.75", "1", 1)
+    text = re.sub(r"\n  \((\w, )?no\).*", "", text)
+    network = parse(text)
+    for default_rows in (False, True):
+        again = parse(network.to_bif(portable=True, default_rows=default_rows))
+        assert again.labels == ("b", "c") and again.edges == [("b", "c")]
+        np.testing.assert_allclose(again.tables[0].dense(), [[0.3, 0.3, 0.4]], rtol=1e-15)
+        np.testing.assert_allclose(
+            again.tables[1].dense(), [[1e-5, 0.99999], [0.125, 0.875], [0.9, 0.1]], rtol=1e-15)
+        assert again.log_prob({"b": "v"}) == network.log_prob({"b": "v"})
+    assert parse(network.to_bif()).labels == ("a", "b", "c")
+    only = parse("variable a { type discrete [1] { x } } probability (a) { table 1 }")
+    with pytest.raises(ValueError, match=r"All variables have one state.*Leave portable"):
+        only.to_bif(portable=True)
+    assert same(only, parse(only.to_bif()))
 
 
 def test_identifiers_are_plain_and_differ():
@@ -495,6 +744,7 @@ def test_fitted_networks_come_back(make_table):
             )
 
 
+@pytest.mark.filterwarnings("ignore:The graph has families:skbn.DataWarning")
 def test_wide_tables_need_default_rows():
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, size=(30, 31))

@@ -103,6 +103,7 @@ PRIORS = (None, 0.7, lambda child, parents: -0.3 * len(parents) ** 2 - 0.4 * mat
     (1 + child) ** 2 * (2 + parent) % 5 for parent in parents))
 
 
+@pytest.mark.filterwarnings("ignore:Of the parents:skbn.DataWarning")
 @pytest.mark.parametrize("name", sorted(SCORES))
 def test_enumeration_agrees_on_fifty_tables(name, enumeration, make_table):
     rng = np.random.default_rng(sorted(SCORES).index(name))
@@ -342,7 +343,7 @@ def test_weights_count_as_repeated_rows():
 
 
 def test_threads_change_nothing():
-    X = np.random.default_rng(0).integers(3, size=(60, 9))
+    X = np.random.default_rng(0).integers(3, size=(600, 9))
     one, two = (edge_posteriors(X, n_jobs=jobs) for jobs in (1, 2))
     np.testing.assert_array_equal(one.edges, two.edges)
     assert one.log_sum == two.log_sum

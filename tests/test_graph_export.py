@@ -1,5 +1,8 @@
 """Networks as networkx graphs and as Graphviz text."""
 
+import datetime
+import io
+import json
 import re
 
 import numpy as np
@@ -7,6 +10,8 @@ import pytest
 
 from skbn import BayesNetStructureEstimator, from_networkx
 from skbn.networks.network import BayesianNetwork
+from skbn.parameters.conditional_table import ConditionalTable
+from skbn.tables.values import array_of_levels
 
 networkx = pytest.importorskip("networkx")
 pandas = pytest.importorskip("pandas")
@@ -38,6 +43,76 @@ def test_a_network_comes_back(network):
     assert same(network, from_networkx(graph.copy()))
 
 
+def through_text(write, read):
+    def through(graph):
+        file = io.BytesIO()
+        write(graph, file)
+        file.seek(0)
+        return read(file)
+    return through
+
+
+FORMATS = {
+    "GraphML": through_text(networkx.write_graphml, networkx.read_graphml),
+    "GML": through_text(networkx.write_gml, networkx.read_gml),
+    "GEXF": through_text(networkx.write_gexf, networkx.read_gexf),
+    "node-link": lambda graph: networkx.node_link_graph(
+        json.loads(json.dumps(networkx.node_link_data(graph)))),
+    "adjacency": lambda graph: networkx.adjacency_graph(
+        json.loads(json.dumps(networkx.adjacency_data(graph)))),
+    "cytoscape": lambda graph: networkx.cytoscape_graph(
+        json.loads(json.dumps(networkx.cytoscape_data(graph)))),
+    "as it is": lambda graph: graph,
+}
+LEVELS = [
+    ["no", "yes"], ["", " ", '"', "<&amp;>"], ["é", "中", "\ud800", "a\nb\x00", "[]"],
+    [False, True], [1, 2, 30], np.array([0, 255], np.uint8), np.array([0.1, 2.5], np.float32),
+    [2**70, 3], [-0.5, 1e300, 0.1], np.array(["a", "bc"]), [1, "1", True, 1.5, None], [0.5, np.nan],
+    [pandas.Interval(0.5, 1), pandas.Interval(1, 2.25, closed="left"), pandas.Interval(0, 9)],
+]
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_every_format_of_networkx_holds_a_network(name):
+    rng = np.random.default_rng(3)
+    rows = []
+    levels = [x if isinstance(x, np.ndarray) else array_of_levels(x) for x in LEVELS]
+    for child, names in enumerate(levels):
+        given = tuple(range(max(0, child - 2), child))
+        sizes = tuple(len(levels[p]) for p in given)
+        seen = np.array([[rng.integers(size) for size in sizes]], dtype=np.uint8)
+        p = rng.dirichlet(np.full(len(names), 0.2), 1)
+        p[0, 0] = 0.0
+        with np.errstate(divide="ignore"):
+            rows.append(ConditionalTable.from_rows(
+                child, given, len(names), sizes, seen, np.log(p / p.sum())))
+    network = BayesianNetwork([f"v {j}" for j in range(len(levels))], levels, rows)
+    again = from_networkx(FORMATS[name](network.to_networkx()))
+    assert again.labels == network.labels and again.parent_indices == network.parent_indices
+    for ours, theirs in zip(network.tables, again.tables, strict=True):
+        np.testing.assert_array_equal(ours.configurations, theirs.configurations)
+        np.testing.assert_array_equal(ours.log_probabilities, theirs.log_probabilities)
+    for ours, theirs in zip(network.categories, again.categories, strict=True):
+        assert ours.dtype == theirs.dtype
+        assert list(map(type, ours.tolist())) == list(map(type, theirs.tolist()))
+        assert all(a == b or (a != a and b != b)
+                   for a, b in zip(ours.tolist(), theirs.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("states", [
+    [datetime.date(2020, 1, 1), datetime.date(2020, 1, 2)], [("a", 1), ("a", 2)], [b"x", b"y"],
+    [pandas.Interval(pandas.Timestamp(f"2020-01-0{k}"), pandas.Timestamp("2020-02-01"))
+     for k in (1, 2)], [np.int64(3), "x"],
+])
+def test_states_that_text_would_change_come_back_as_they_are(states):
+    levels = np.fromiter(states, dtype=object, count=2)
+    table = ConditionalTable.from_rows(
+        0, (), 2, (), np.zeros((1, 0), np.uint8), np.log([[0.25, 0.75]]))
+    again = from_networkx(BayesianNetwork(["a"], [levels], [table]).to_networkx())
+    assert again.categories[0].tolist() == states
+    assert list(map(type, again.categories[0].tolist())) == list(map(type, states))
+
+
 def test_it_comes_back_renamed_and_in_another_order(network):
     graph = networkx.relabel_nodes(network.to_networkx(), {"x0": "first"})
     again = from_networkx(graph)
@@ -52,6 +127,7 @@ def test_it_comes_back_renamed_and_in_another_order(network):
                                   network.tables[1].log_prob(rows))
 
 
+@pytest.mark.filterwarnings("ignore:The graph has families:skbn.DataWarning")
 @pytest.mark.parametrize("sizes", [(2, 3, 4, 3), (900, 3, 4, 700)])
 def test_turned_round_it_is_what_is_fitted_to_the_columns_turned_round(sizes):
     rng = np.random.default_rng(0)
@@ -141,6 +217,15 @@ def test_graphviz_text_is_read_by_pydot(network):
     ("states", 3, "must be a list of names, got 3"),
     ("states", np.ones((3, 2)), "must be a list of names"),
     ("states", [], "must be a list of names"),
+    ("states", "[", "must be a list of names, got '\\['"),
+    ("states", "[" * 10**5, r"must be a list of names, got '\[\[\[.*\.\.\."),
+    ("states", '{"interval": 3}', "must be a list of names"),
+    ("states", '[{"other": 3}, 1, 2]', "must be a list of names"),
+    ("states", "[[1], [2], [3]]", "must be a list of names"),
+    ("states", '["a", "a", "b"]', "must be different names"),
+    ("dtype", "no type", "must be a list of names"),
+    ("log_probabilities", "[" * 10**5, "must be an array of numbers"),
+    ("configurations", '["a"]', "configurations of 'x3' must be an array of numbers"),
     ("log_probabilities", "text", "must be an array of numbers, got 'text'"),
     ("log_probabilities", 1.0, "shape"),
     ("log_probabilities", [[0.0], [0.0]], "shape"),
@@ -161,6 +246,7 @@ def test_states_in_a_list_keep_their_types():
 
 def test_codes_that_are_no_whole_numbers_are_refused(network):
     graph = network.to_networkx()
-    graph.nodes["x2"]["configurations"] = graph.nodes["x2"]["configurations"] + 0.5
+    graph.nodes["x2"]["configurations"] = [
+        [code + 0.5 for code in row] for row in json.loads(graph.nodes["x2"]["configurations"])]
     with pytest.raises(ValueError, match="configurations of 'x2' must"):
         from_networkx(graph)

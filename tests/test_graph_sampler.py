@@ -38,6 +38,7 @@ def chain():
     return np.column_stack(columns)
 
 
+@pytest.mark.filterwarnings("ignore:Of the parents:skbn.DataWarning")
 @pytest.mark.parametrize("prior", ["graphs", "orders"])
 @pytest.mark.parametrize("table", [independent, chain])
 def test_frequencies_of_edges(table, prior):

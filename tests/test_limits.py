@@ -91,6 +91,7 @@ def test_products_of_cardinalities_beyond_every_float(ess):
     assert np.isfinite(report["log_bayes_factor"]).all()
 
 
+@pytest.mark.filterwarnings("ignore:The graph has families:skbn.DataWarning")
 @pytest.mark.parametrize("ess", ESS)
 def test_fifty_parents(ess):
     rng = np.random.default_rng(1)
@@ -107,6 +108,7 @@ def test_fifty_parents(ess):
     assert np.isfinite(conditional).all()
 
 
+@pytest.mark.filterwarnings("ignore::skbn.DataWarning")  # a name of rows, as a parent
 @pytest.mark.parametrize("n_states", [65_536, 65_537])
 def test_more_states_in_a_column_than_16_bits_count(n_states):
     codes = np.column_stack([np.arange(n_states), np.arange(n_states) % 2])[::-1]

@@ -85,6 +85,12 @@ def tables(draw, weights=("none", "whole", "fractional")):
     return codes, cardinalities, drawn
 
 
+def scores_for(data):
+    """The scores that take the weights, and one of our own; BIC and MDL want more than a row."""
+    names = set(NAMES) - ({"bic", "mdl"} if data.is_at_most_a_row else set())
+    return [*(SCORES[name] for name in sorted(names)), OwnBDs()]
+
+
 def random_parents(rng, n_variables, child):
     others = np.delete(np.arange(n_variables), child)
     return tuple(int(p) for p in others[rng.random(len(others)) < 0.4])
@@ -189,7 +195,7 @@ def test_order_of_rows_and_names_of_states_do_not_change_a_bit(table, seed):
     again = CategoricalData.from_codes(
         renamed[:, order], cardinalities, None if weights is None else weights[order]
     )
-    for score in (*(SCORES[name] for name in NAMES), OwnBDs()):
+    for score in scores_for(data):
         a, b = (every_answer(LocalScores(table, score, 3.0)) for table in (data, again))
         np.testing.assert_array_equal(a, b)
 
@@ -207,7 +213,7 @@ def test_order_of_columns_does_not_change_a_bit(table, seed):
     # Parents of an acyclic graph, as `total` is given.
     parents = [tuple(p for p in range(child) if rng.random() < 0.5) for child in range(n_variables)]
     moved = [tuple(place[list(parents[order[i]])].tolist()) for i in range(n_variables)]
-    for score in (*(SCORES[name] for name in NAMES), OwnBDs()):
+    for score in scores_for(data):
         a, b = (LocalScores(table, score, 3.0) for table in (data, again))
         for child in range(n_variables):
             assert a.local(child, parents[child]) == b.local(place[child], moved[place[child]])
@@ -229,7 +235,7 @@ def test_weights_are_repetitions_to_the_last_bit(table, unit):
     again = CategoricalData.from_codes(
         repeated, cardinalities, None if unit == 1 else np.full(repeated.shape[1], unit)
     )
-    for score in (*(SCORES[name] for name in NAMES), OwnBDs()):
+    for score in scores_for(data):
         a, b = (every_answer(LocalScores(table, score, 3.0)) for table in (data, again))
         np.testing.assert_array_equal(a, b)
 
@@ -264,6 +270,8 @@ def test_rows_of_weight_zero_and_their_order_are_as_if_absent(name):
 @given(table=tables())
 def test_own_score_equals_the_built_in(own, name, table):
     data = CategoricalData.from_codes(*table)
+    if SCORES[name] not in scores_for(data):
+        return
     found = every_answer(LocalScores(data, own, 3.0))
     expected = every_answer(LocalScores(data, SCORES[name], 3.0))
     np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-11)

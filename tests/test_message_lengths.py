@@ -17,6 +17,7 @@ from skbn import (
     BayesNetAverager,
     BayesNetClassifier,
     BayesNetStructureEstimator,
+    DataWarning,
     EdgePosteriorDisplay,
     ESSPathDisplay,
     ESSSearchCV,
@@ -114,7 +115,7 @@ DOORS = {
     "score": lambda X: structure_score(X, []),
     "analytic": lambda X: analytic_ess(X, []),
     "report": lambda X: edge_report([], X, ess=1.0),
-    "contingency": lambda X: contingency_table(X, *list(X.columns)[:2]),
+    "contingency": lambda X: contingency_table(X, *X.columns[:2], given=list(X.columns[2:])),
     "bootstrap": lambda X: bootstrap_edges(BayesNetStructureEstimator(), X, n_resamples=2),
     "compare": lambda X: compare_estimators([BayesNetStructureEstimator()], X),
 }
@@ -448,7 +449,9 @@ def levels_calls():
     """Calls that name levels: of tables to predict, of evidence, of files."""
     names = LONG_NAMES[:40]
     table = pd.DataFrame({name: LONG_LEVELS for name in names})
-    bn = BayesNetStructureEstimator(init=[(names[1], names[0])], max_iter=0).fit(table)
+    with pytest.warns(DataWarning) as told:
+        bn = BayesNetStructureEstimator(init=[(names[1], names[0])], max_iter=0).fit(table)
+    assert all(len(str(one.message)) < LONGEST for one in told)
     other = table.replace(dict.fromkeys(LONG_LEVELS, "w" * 10_000))
     network = bn.network_
     a, b, c = names[:3]

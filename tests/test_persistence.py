@@ -100,7 +100,8 @@ def test_layouts_are_counted():
     parameters = set(PLAIN.get_params(deep=False))
     assert sorted(set(vars(PLAIN)) - parameters) == ATTRIBUTES
     assert sorted(vars(PLAIN.network_)) == [
-        "_children", "_order", "_places", "categories", "labels", "parent_indices", "tables",
+        "_children", "_order", "_places", "categories", "file_states", "labels", "parent_indices",
+        "tables",
     ]
 
 

@@ -1,5 +1,6 @@
 """A network asked by name: the sprinkler network, whose joint distribution fits on a page."""
 
+import io
 import itertools
 import math
 from xml.etree import ElementTree
@@ -9,8 +10,9 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from pyarrow import csv as pacsv
 
-from skbn import BayesNetStructureEstimator
+from skbn import BayesNetStructureEstimator, read_bif
 from skbn.inference.posterior import Posterior
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable
@@ -319,8 +321,8 @@ def test_long_answers_are_cut_when_printed():
 
 def test_answers_are_asked_by_state():
     answer = NETWORK.posterior("wet")
-    with pytest.raises(KeyError, match=r"no state 'True'. Its states are False, True"):
-        answer["True"]
+    with pytest.raises(KeyError, match=r"no state 'yes'. Its states are False, True"):
+        answer["yes"]
     with pytest.raises(KeyError, match="no state 1"):
         answer[1]
     with pytest.raises(KeyError, match="Give one state for each of 'rain', 'wet'"):
@@ -379,7 +381,7 @@ def test_rows_of_probability_0():
     (lambda: NETWORK.posterior("rain", {"wet": "yes"}),
      "Column 'wet' has no state 'yes'. Its states are False, True."),
     (lambda: NETWORK.posterior("rain", {"wet": 1}), "Column 'wet' has no state 1"),
-    (lambda: NETWORK.posterior("rain", {"month": "1"}), "no state '1'. Its states are 1, 2, 3."),
+    (lambda: NETWORK.posterior("rain", {"month": "4"}), "no state '4'. Its states are 1, 2, 3."),
     (lambda: NETWORK.posterior("rain", {"month": {}}), "no state {}"),
     (lambda: NETWORK.posterior("rain", {"month": 1, "rain": "no"}), "both asked for and given"),
     (lambda: NETWORK.posterior([]), "columns must name a column"),
@@ -433,12 +435,116 @@ def test_notebooks_show_answers_as_tables():
 
 def test_a_state_that_is_written_like_a_level_of_another_type():
     network = BayesNetStructureEstimator().fit([[1, "2"], [7, "3"], [1, "3"]]).network_
-    for evidence, came, state in (({"x0": "7"}, "text", "7, of type int"),
-                                  ({"x1": 2}, "numbers", "'2', of type str")):
-        with pytest.raises(ValueError, match=f"differ: {came} came, and the state is {state}"):
-            network.log_prob(evidence)
+    assert network.log_prob({"x0": "7"}) == network.log_prob({"x0": 7.0})
+    assert network.log_prob({"x1": 2}) == network.log_prob({"x1": "2"})
+    assert network.posterior("x1")[2.0] == network.posterior("x1")["2"]
     with pytest.raises(ValueError, match=r"Its states are 1, 7\.$"):
         network.log_prob({"x0": 8})
+    # 1 could mean both of these; and levels of several types are taken at their word.
+    network = BayesNetStructureEstimator().fit([["1", "a"], ["1.0", "a"], ["2", "b"]]).network_
+    with pytest.raises(ValueError, match="differ: numbers came, and the state is '1', of type str"):
+        network.log_prob({"x0": 1})
+    mixed = BayesianNetwork(NAMES, [*STATES[:3], np.array([1, "2", 3], object)], NETWORK.tables)
+    with pytest.raises(ValueError, match="differ: numbers came, and the state is '2', of type str"):
+        mixed.log_prob({"month": 2})
+
+
+# What files say and what readers of tables make of it.
+
+WRITTEN = [["False", "True"], ["0", "1"], ["1.0", "2.0", "10.0"], ["1", "2", "x"],
+           ["TRUE", "FALSE"], ["(0.5, 1.5]", "(1.5, 2.5]"], ["-1", "1e3"]]
+
+
+@pytest.fixture(scope="module")
+def from_file():
+    """A network as a BIF file gives it, and a table of its states as text."""
+    rng = np.random.default_rng(0)
+    codes = np.stack([rng.integers(len(states), size=300) for states in WRITTEN])
+    codes[1] = np.where(rng.random(300) < 0.8, codes[0], codes[1])
+    codes[2] = np.where(rng.random(300) < 0.8, codes[1], codes[2])
+    text = pd.DataFrame({f"c{j}": np.array(states, dtype=object)[row]
+                         for j, (states, row) in enumerate(zip(WRITTEN, codes, strict=True))})
+    network = BayesNetStructureEstimator(
+        init=[("c0", "c1"), ("c1", "c2"), ("c2", "c3"), ("c2", "c4"), ("c4", "c5"), ("c3", "c6")],
+        max_iter=0).fit(text).network_
+    return read_bif(io.StringIO(network.to_bif())), text
+
+
+def tables_as_read(text):
+    """The same rows through files, by each library's own guesses."""
+    csv = io.StringIO()
+    text.to_csv(csv, index=False)
+    csv = csv.getvalue()
+    yield pd.read_csv(io.StringIO(csv))
+    yield pd.read_csv(io.StringIO(csv), dtype_backend="numpy_nullable")
+    yield pd.read_csv(io.StringIO(csv), dtype_backend="pyarrow")
+    yield pd.read_csv(io.StringIO(csv)).astype("category")
+    yield pd.read_csv(io.StringIO(csv)).astype(
+        {"c1": np.float32, "c2": np.int8, "c6": np.float32})
+    yield pl.read_csv(io.StringIO(csv))
+    yield pacsv.read_csv(io.BytesIO(csv.encode()))
+    yield pd.read_csv(io.StringIO(csv)).to_dict("list")
+
+
+def test_tables_are_matched_as_they_are_written(from_file):
+    network, text = from_file
+    # None of the levels is text, or of another type, in each.
+    expected = network.log_prob(text)
+    assert np.isfinite(expected).all()
+    for table in tables_as_read(text):
+        np.testing.assert_array_equal(network.log_prob(table), expected)
+        np.testing.assert_array_equal(
+            network.posterior("c2", table).probabilities,
+            network.posterior("c2", text).probabilities)
+    row = next(tables_as_read(text)).iloc[0]
+    assert network.log_prob(row.to_dict()) == expected[0]
+    cut = pd.cut(text["c5"].map({"(0.5, 1.5]": 1, "(1.5, 2.5]": 2}), [0.5, 1.5, 2.5])
+    np.testing.assert_array_equal(network.log_prob(text.assign(c5=cut)), expected)
+
+
+def test_networks_of_numbers_take_tables_of_text():
+    """As `read_csv(dtype=str)` gives them for a network that a file gave its types back."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"a": rng.integers(3, size=50), "b": rng.random(50) < 0.4,
+                      "c": rng.choice([0.5, 1.0, 2.0], 50)}).astype("category")
+    network = BayesNetStructureEstimator(init=[("a", "b"), ("b", "c")], max_iter=0).fit(X).network_
+    network = read_bif(io.StringIO(network.to_bif()))
+    assert [type(levels[0]) for levels in network.categories] == [np.int64, np.bool_, np.float64]
+    csv = io.StringIO(X.to_csv(index=False))
+    text = pd.read_csv(csv, dtype=str, keep_default_na=False)
+    np.testing.assert_array_equal(network.log_prob(text), network.log_prob(X))
+    short = text.assign(c=text["c"].str.removesuffix(".0"))
+    np.testing.assert_array_equal(network.log_prob(short), network.log_prob(X))
+
+
+def test_gaps_are_filled_in_the_types_of_the_table(from_file):
+    network, text = from_file
+    gaps = text.where(np.random.default_rng(2).random(text.shape) < 0.7)
+    expected = network.most_probable(gaps)
+    read = pd.read_csv(io.StringIO(gaps.to_csv(index=False)))
+    assert read.dtypes.astype(str).tolist()[1:3] == ["float64", "float64"]
+    filled = network.most_probable(read)
+    assert filled["c1"].dtype == filled["c2"].dtype == np.float64
+    for j, name in enumerate(text.columns[:3]):
+        levels = [[False, True], [0, 1], [1, 2, 10]][j]
+        meant = dict(zip(WRITTEN[j], levels, strict=True))
+        assert filled[name].tolist() == expected[name].map(meant).tolist()
+    polars = network.most_probable(pl.read_csv(io.StringIO(gaps.to_csv(index=False))))
+    assert polars["c1"].dtype == pl.Int64 and polars["c2"].dtype == pl.Float64
+    assert polars["c1"].to_list() == filled["c1"].tolist()
+
+
+def test_types_that_say_something_else_are_refused_with_the_cure(from_file):
+    network, text = from_file
+    for name, values in (("c1", text["c1"] == "1"), ("c0", (text["c0"] == "True").astype(int)),
+                         ("c5", 1.0)):
+        with pytest.raises(ValueError) as caught:
+            network.log_prob(text.assign(**{name: values}))
+        said = str(caught.value)
+        assert "The types differ" in said and "empty them" not in said
+        assert "Replace the column's values by the levels that they mean" in said
+    with pytest.raises(ValueError, match=r"levels: 7, .*Its levels are 0, 1\. Correct these cells"):
+        network.log_prob(text.assign(c1=[7, *[1] * 299]))
 
 
 @pytest.mark.parametrize("kind", [np.array, pd.Index, pd.Series, pl.Series, list, tuple])

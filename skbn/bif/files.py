@@ -16,7 +16,39 @@ from skbn.messages import brief
 _GZIP = b"\x1f\x8b"
 _STEP = 2**20
 # Of text that stands where a path should: it has lines, or begins as such files do.
-_TEXT = re.compile(r"(?s).*\n|\s*network\b[^/]*\{")
+_TEXT = re.compile(r"(?s).*\n|\s*(?:network|variable)\b[^/]*\{")
+# How files of other formats begin, after their comments, and what reads them and writes BIF.
+_COMMENTS = re.compile(r"(?:\s|%[^\n]*+|//(?! ~)[^\n]*+|/\*(?:[^*]|\*(?!/))*+\*/)*+")
+_XML = r"(?:<\?[^>]*+>|<!--(?:[^-]|-(?!->))*+-->|\s)*+"
+_AGRUM = "pyAgrum: pyagrum.saveBN(pyagrum.loadBN(path), 'network.bif')"
+_BNLEARN = "R's bnlearn: write.bif('network.bif', {}(path))"
+_FORMATS = [
+    (re.compile(pattern), name, cure)
+    for pattern, name, cure in (
+        (rf"(?i){_XML}(?:<!DOCTYPE\s++BIF|<BIF\b)", "XMLBIF", _AGRUM),
+        (rf"{_XML}<smile\b", "XDSL (GeNIe)", _AGRUM),
+        (r"<", "XML", "the program that wrote it"),
+        (r"(?:net|class\s++\w++)\s*+\{", "NET (Hugin)", _AGRUM),
+        (r"net\s++\w++\s*+\{", "DSL (GeNIe)", _AGRUM),
+        (r"(?:BAYES|MARKOV)\s++[0-9]", "UAI", _AGRUM),
+        (r"belief\s++network\b", "DSC (MSBN)", _BNLEARN.format("read.dsc")),
+        (r"// ~->\[|bnet\s++\w++\s*+\{", "DNE (Netica)", "Netica or GeNIe"),
+        (r"[\[{]", "JSON", "the program that wrote it"),
+        (r"RD[AX][23]\n|X\n\0\0", "data of R", _BNLEARN.format("readRDS")),
+        (r"PK\x03\x04", "a zip archive", "unpacking it"),
+    )
+]
+
+
+def refuse_other_formats(text: str, source: str) -> None:
+    """Refuse what begins as files of other formats do, with the format's name."""
+    start = _COMMENTS.match(text).end()
+    for pattern, name, cure in _FORMATS:
+        if pattern.match(text, start):
+            raise ValueError(
+                f"{source}, line {text.count(chr(10), 0, start) + 1}: this looks like {name}, and "
+                f"read_bif reads BIF. Make BIF of it first, by {cure}."
+            )
 
 
 def read_text(path_or_file: Any, max_bytes: int) -> tuple[str, str]:
@@ -129,6 +161,7 @@ def _decode(content: bytes, source: str) -> str:
     try:
         return content.decode("utf-8")
     except UnicodeDecodeError as error:
+        refuse_other_formats(content[:_STEP].decode("latin-1"), source)
         line = content.count(b"\n", 0, error.start) + 1
         raise ValueError(
             f"{source}, line {line}: byte 0x{content[error.start]:02x} is no UTF-8 text. Open a "

@@ -1,8 +1,9 @@
 """Names in BIF files: identifiers that every reader takes, and a property that holds the original.
 
 Readers of BIF disagree about which names they take: some refuse quotes, dots, non-ASCII letters or
-a leading digit. So the file uses plain identifiers everywhere. Where an identifier differs from the
-name, or the name is no text, a property beside it, which other readers skip, spells the name out.
+a leading digit. So the file uses plain identifiers everywhere, but for states that a file named
+before: those who read that file want the same names. Where an identifier differs from the name, or
+the name is no text, a property beside it, which other readers skip, spells the name out.
 """
 
 import re
@@ -13,9 +14,14 @@ from urllib.parse import quote, unquote_to_bytes
 
 import numpy as np
 
+from skbn.messages import brief
+
 # What bnlearn, pgmpy and pyAgrum read alike. Whole numbers are states, but not variables.
 _PLAIN_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*", re.ASCII)
 _PLAIN_STATE = re.compile(r"-?[0-9]+|[A-Za-z_][A-Za-z0-9_.-]*", re.ASCII)
+# What bnlearn and pgmpy read alike, in the states of a file.
+_WORD = r"""(?:[^\s"(){},;/\x00-\x1f\x7f]|/(?![/*]))+"""
+_STATE_OF_FILE = re.compile(rf"(?!#(?:\s|$)){_WORD}(?: {_WORD})*")
 _KEYWORDS = frozenset(
     ("network", "variable", "probability", "property", "type", "discrete", "default", "table")
 )
@@ -23,6 +29,8 @@ _KEYWORDS = frozenset(
 _MISREAD = re.compile(r"(table|default)(?=[0-9eE.+-])")
 _SPOKEN = {"<=": "le", ">=": "ge", "<": "lt", ">": "gt", "+": "plus", "%": "pct", "&": "and"}
 _NUMBER_KINDS = {"int": int, "float": float}
+_INTERVAL = re.compile(r"([\[(])(\S+), (\S+)([\])])")
+_CLOSED = {"[]": "both", "[)": "left", "(]": "right", "()": "neither"}
 
 
 def variable_identifiers(labels: Sequence[Any]) -> list[str]:
@@ -30,9 +38,18 @@ def variable_identifiers(labels: Sequence[Any]) -> list[str]:
     return _identifiers(labels, _PLAIN_VARIABLE, str.lower)
 
 
-def state_identifiers(states: Sequence[Any]) -> list[str]:
-    """An identifier per state of one variable."""
-    return _identifiers(states, _PLAIN_STATE, str)
+def state_identifiers(states: Sequence[Any], in_file: Sequence[str] | None = None) -> list[str]:
+    """An identifier per state of one variable.
+
+    Parameters
+    ----------
+    states : sequence
+    in_file : sequence of str, optional
+        What the file that the states are from called them: kept where bnlearn and pgmpy read it.
+    """
+    if in_file is None:
+        return _identifiers(states, _PLAIN_STATE, str)
+    return _identifiers(in_file, _STATE_OF_FILE, str)
 
 
 def spell(values: Sequence[Any], what: str) -> str:
@@ -40,7 +57,7 @@ def spell(values: Sequence[Any], what: str) -> str:
 
     Parameters
     ----------
-    values : sequence of str, int, float, bool or None
+    values : sequence of str, int, float, bool, None or pandas.Interval
     what : str
         What messages call them.
 
@@ -70,6 +87,21 @@ def read_spelling(words: Sequence[str]) -> list[Any]:
     return [_read_one(word) for word in words]
 
 
+def read_interval(text: str) -> Any:
+    """The interval of pandas that is written so; the text where pandas or the numbers are missing.
+
+    That is no loss: tables are matched by text where types differ.
+    """
+    try:
+        import pandas as pd
+
+        opens, *ends, closes = _INTERVAL.fullmatch(text).groups()
+        numbers = [int(end) if end.lstrip("-").isdecimal() else float(end) for end in ends]
+        return pd.Interval(*numbers, closed=_CLOSED[opens + closes])
+    except (ImportError, AttributeError, ValueError):
+        return text
+
+
 def _spell_one(value: Any, what: str) -> str:
     if isinstance(value, str):
         # Surrogates stand for bytes that are no text: they are kept as they are.
@@ -81,10 +113,12 @@ def _spell_one(value: Any, what: str) -> str:
     for kind in (bool, int, float):
         if type(value) is kind:
             return f"{kind.__name__}:{value!r}"
+    if type(value).__name__ == "Interval" and hasattr(value, "closed"):
+        return "interval:" + quote(str(value), safe="")
     raise TypeError(
-        f"A BIF file holds text, numbers, True, False and None, but {what} include {value!r} of "
-        f"type {type(value).__name__}. Turn them into text first: the states of a column of pandas "
-        "with .cat.rename_categories(str), before the network is fitted."
+        f"A BIF file holds text, numbers, True, False, None and intervals, but {what} include "
+        f"{brief(value)} of type {type(value).__name__}. Turn them into text first: the states of "
+        "a column of pandas with .cat.rename_categories(str), before the network is fitted."
     )
 
 
@@ -92,11 +126,13 @@ def _read_one(word: str) -> Any:
     kind, colon, text = word.partition(":")
     if colon and kind == "str":
         return unquote_to_bytes(text).decode("utf-8", "surrogatepass")
+    if colon and kind == "interval":
+        return read_interval(unquote_to_bytes(text).decode("utf-8"))
     if colon and kind in _NUMBER_KINDS and len(text) <= 400 and "_" not in text:
         return _NUMBER_KINDS[kind](text)
     fixed = {"none:": None, "bool:True": True, "bool:False": False}
     if word not in fixed:
-        raise ValueError(f"{word[:60]!r} is no name of a type that is known here")
+        raise ValueError(f"{brief(word)} is no name of a type that is known here")
     return fixed[word]
 
 

@@ -6,89 +6,71 @@ from decimal import Context, Decimal
 
 import numpy as np
 
-from skbn.bif.tokens import BIFTokens
+from skbn.bif.tokens import NUMBERS, BIFTokens
 from skbn.messages import brief
+from skbn.parameters.conditional_table import readable_count
 
 _SMALLEST_NORMAL = np.finfo(np.float64).tiny
 _NUMBER = re.compile(r"[+-]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)(?:[eE][+-]?[0-9]++)?", re.ASCII)
 _LONGEST_NUMBER = 100
-# Zeros and smaller numbers need care.
-_SHORT_WAY = 1e-300
+# How programs write that a configuration was not observed.
+_UNKNOWN = ("nan", "na")
 # Sums of rounded probabilities: taken as they are, divided by, or refused.
 _EXACT, _ROUNDED = 1e-9, 0.0101
 
 
-def read_numbers(tokens: BIFTokens, limit: int, start: int) -> list[float]:
-    """`limit` numbers up to the semicolon, and it: see `_probability_or_log`."""
-    values = []
-    while not tokens.at_sign(";"):
-        if tokens.at_sign(","):
-            tokens.advance()
+def read_distributions(
+    tokens: BIFTokens, r: int, q: int, start: int
+) -> list[list[float] | None]:
+    """`q` distributions of `r` probabilities up to the semicolon, and it.
+
+    The file has those of one state before those of the next; see `_value`. A distribution is None
+    where it is unknown.
+    """
+    begin = tokens.end
+    # Not all that a long file has, where a few are to be there.
+    most = min(r * q + 1, len(tokens.text))
+    words = tokens.take_pieces(NUMBERS, "a row of probabilities", most)
+    if len(words) != r * q:
+        found = f"{len(words):,}" if len(words) < r * q else "more"
+        raise tokens.error(
+            f"{readable_count(r * q)} probabilities are expected, but here are {found}", start
+        )
+    values = [_value(word) for word in words]
+    rows: list[list[float] | None] = []
+    for first in range(q):
+        row = values[first::q]
+        if None in row:
+            if row.count(None) < r:
+                raise _refusal(tokens, begin, start)
+            rows.append(None)
             continue
-        word = tokens.token
-        if tokens.is_sign or len(word) > _LONGEST_NUMBER or not _NUMBER.fullmatch(word):
-            raise tokens.error(f"a probability is expected, but here is {tokens.shown()}")
-        values.append(_probability_or_log(word))
-        if not values[-1] <= 1.0 + _ROUNDED:
-            raise tokens.error(f"{brief(word)} is no probability")
-        if len(values) > limit:
-            break
+        # NaN is among neither, and makes the sum NaN.
+        total = math.fsum(row if min(row) > 0 else (x for x in row if not x <= 0))
+        if not abs(total - 1) <= _ROUNDED:
+            raise _refusal(tokens, begin, start, total)
+        if abs(total - 1) > _EXACT:
+            row = [value / total if value > 0 else value for value in row]
+        rows.append(row)
+    if tokens.at_sign(";"):  # the last of a block may be missing
         tokens.advance()
-    if len(values) != limit:
-        found = f"{len(values):,}" if len(values) < limit else "more"
-        raise tokens.error(f"{limit:,} probabilities are expected, but here are {found}", start)
-    tokens.advance()
-    return values
+    return rows
 
 
-def read_distribution(tokens: BIFTokens, r: int, start: int) -> list[float]:
-    """The logarithms of `r` probabilities up to the semicolon, and it."""
-    return logarithms(tokens, read_numbers(tokens, r, start), start)
+def logarithms(rows: list[list[float]]) -> np.ndarray:
+    """The logarithms of distributions, see `_value`."""
+    values = np.array(rows, dtype=np.float64)
+    return np.log(values, out=values, where=values > 0)
 
 
-def logarithms(tokens: BIFTokens, values: list[float], start: int) -> list[float]:
-    """Logarithms of a distribution whose sum is near 1."""
-    total = math.fsum(value for value in values if value > 0)
-    if abs(total - 1) > _ROUNDED:
-        raise tokens.error(f"these probabilities have the sum {total:.6g}, not 1", start)
-    scale = total if abs(total - 1) > _EXACT else 1.0
-    return [float(np.log(value / scale)) if value > 0 else value for value in values]
-
-
-def read_plain_row(
-    tokens: BIFTokens, places: list[dict[str, int]], r: int, rows: dict[int, list[float]]
-) -> bool:
-    """Read a row the short way, if all is right with it; else it is read word by word."""
-    row = tokens.plain_row()
-    if row is None:
-        return False
-    names, numbers, end = row
-    if len(names) != len(places) or len(numbers) != r:
-        return False
-    key = 0
-    for name, place in zip(names, places, strict=True):
-        code = place.get(name)
-        if code is None:
-            return False
-        key = key * len(place) + code
-    try:
-        values = [float(number) for number in numbers]
-    except ValueError:
-        return False
-    if key in rows or not all(_SHORT_WAY <= value <= 1.0 for value in values):
-        return False
-    if abs(math.fsum(values) - 1.0) > _EXACT:
-        return False
-    rows[key] = np.log(values).tolist()
-    tokens.jump(end)
-    return True
-
-
-def _probability_or_log(word: str) -> float:
+def _value(word: str) -> float | None:
     """A probability, or its logarithm where it is 0 or too small for a float to keep its digits.
 
-    Logarithms are at most 0 and those probabilities above it; numbers below 0 give NaN.
+    Logarithms are at most 0 and those probabilities above it. What is no number gives NaN, as
+    numbers below 0 do; what says that nothing is known gives None.
     """
+    if not _NUMBER.fullmatch(word) or len(word) > _LONGEST_NUMBER:
+        return None if word.lower() in _UNKNOWN else math.nan
     value = float(word)
     if value >= _SMALLEST_NORMAL:
         return value
@@ -99,3 +81,16 @@ def _probability_or_log(word: str) -> float:
         return float(Context(prec=20).ln(number)) if number else -math.inf
     except ArithmeticError:  # an exponent of more digits than anyone means
         return -math.inf
+
+
+def _refusal(tokens: BIFTokens, begin: int, start: int, total: float = math.nan) -> ValueError:
+    """The error for the first word since `begin` that is no probability, else for the sum."""
+    for match in NUMBERS.piece.finditer(tokens.text, begin, tokens.position):
+        word = match[1] or "0"
+        value = _value(word)
+        if value is None or not value <= 1.0 + _ROUNDED:
+            reason = f"a probability is expected, but here is {brief(word)}"
+            if len(word) <= _LONGEST_NUMBER and _NUMBER.fullmatch(word):
+                reason = f"{brief(word)} is no probability"
+            return tokens.error(reason, match.start())
+    return tokens.error(f"these probabilities have the sum {total:.6g}, not 1", start)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from skbn.bif.numbers import logarithms
 from skbn.counting.data import smallest_code_type
 from skbn.parameters.conditional_table import ConditionalTable
 
@@ -14,7 +15,7 @@ def conditional_table(
     cardinalities: Sequence[int],
     rows: dict[int, list[float]],
 ) -> ConditionalTable:
-    """A table from rows of logarithms, given the parents in any order.
+    """A table from the rows of a file, given the parents in any order.
 
     Parameters
     ----------
@@ -22,10 +23,10 @@ def conditional_table(
     parents, cardinalities : sequence of int
         Indices of the parents, and how many states each has.
     rows : dict of int to list of float
-        By the number of the configuration in lexicographic order; at least one. Configurations
-        that are not there are uniform.
+        Those of `read_distributions`, by the number of the configuration in lexicographic order;
+        at least one. Configurations that are not there are uniform.
     """
-    log_probabilities = np.array(list(rows.values()), dtype=np.float64)
+    log_probabilities = logarithms(list(rows.values()))
     codes = smallest_code_type(max(cardinalities, default=1))
     configurations = np.empty((len(rows), len(parents)), dtype=codes)
     keys = list(rows)

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -22,33 +23,50 @@ def bif_text(
     labels: Sequence[Hashable],
     categories: Sequence[np.ndarray],
     tables: Sequence[ConditionalTable],
+    file_states: Sequence[Sequence[str]] | None = None,
     *,
     default_rows: bool,
+    portable: bool,
 ) -> str:
     """The BIF text of a network given by its parts.
 
     Parameters
     ----------
-    labels, categories, tables
+    labels, categories, tables, file_states
         Those of a `BayesianNetwork`.
     default_rows : bool
         Write observed parent configurations and one default for all others, in place of a row for
         every configuration.
+    portable : bool
+        Leave out variables of one state, and do without `file_states`.
 
     Raises
     ------
     ValueError
-        For tables of more than four million probabilities, unless `default_rows`.
+        For tables of more than four million probabilities, unless `default_rows`; if no variable is
+        left.
     MemoryError
         With `default_rows`, for tables that there is no room to write.
     TypeError
-        For names that are neither text, number, truth value nor None.
+        For names that are neither text, number, truth value, None nor interval.
     """
+    kept = [place for place, levels in enumerate(categories) if len(levels) > 1 or not portable]
+    if not kept:
+        raise ValueError(
+            "All variables have one state, and a portable file leaves those out. Leave portable at "
+            "False."
+        )
+    tables = [_without(tables[place], kept) for place in kept]
     _refuse_large(labels, tables, default_rows)
     names = variable_identifiers(labels)
-    states = [state_identifiers(levels.tolist()) for levels in categories]
+    in_file = [None] * len(labels) if portable or file_states is None else file_states
+    states = [
+        state_identifiers(levels.tolist(), written)
+        for levels, written in zip(categories, in_file, strict=True)
+    ]
     lines = ["network unknown {", "}"]
-    for label, levels, name, known in zip(labels, categories, names, states, strict=True):
+    for place in kept:
+        label, levels, name, known = labels[place], categories[place], names[place], states[place]
         lines += [
             f"variable {name} {{",
             f"  type discrete [ {len(known)} ] {{ {', '.join(known)} }};",
@@ -61,6 +79,19 @@ def bif_text(
         lines += _rows(table, states, default_rows)
         lines.append("}")
     return "\n".join(lines) + "\n"
+
+
+def _without(table: ConditionalTable, kept: Sequence[int]) -> ConditionalTable:
+    """The table without those parents that are not kept, which have one state each."""
+    columns = [column for column, parent in enumerate(table.parents) if parent in kept]
+    if len(columns) == len(table.parents):
+        return table
+    return replace(
+        table,
+        parents=tuple(table.parents[column] for column in columns),
+        parent_cardinalities=tuple(table.parent_cardinalities[column] for column in columns),
+        configurations=np.ascontiguousarray(table.configurations[:, columns]),
+    )
 
 
 def _properties(label: Any, levels: list, name: str, known: list[str]) -> Iterator[str]:
@@ -131,12 +162,12 @@ def _refuse_large(
         * (len(table.configurations) if default_rows else table.n_configurations)
         for table in tables
     ]
-    widest = max(range(len(sizes)), key=sizes.__getitem__)
+    widest = brief(labels[tables[max(range(len(sizes)), key=sizes.__getitem__)].child])
     if default_rows:
         refuse_array(
             _FLOATS_OF_TEXT * sum(sizes),
-            f"A BIF file with {sum(sizes):,} probabilities, {sizes[widest]:,} of them in the table "
-            f"of {brief(labels[widest])}, takes",
+            f"A BIF file with {sum(sizes):,} probabilities, {max(sizes):,} of them in the table "
+            f"of {widest}, takes",
             "Leave out columns that are different in nearly every row, such as identifiers.",
         )
         return
@@ -144,8 +175,8 @@ def _refuse_large(
         return
     raise ValueError(
         f"A BIF file with a row for every parent configuration would hold "
-        f"{readable_count(sum(sizes))} probabilities, {readable_count(sizes[widest])} of them in "
-        f"the table of {brief(labels[widest])}; {_MOST_ENTRIES:,} are the most. Pass "
+        f"{readable_count(sum(sizes))} probabilities, {readable_count(max(sizes))} of them in "
+        f"the table of {widest}; {_MOST_ENTRIES:,} are the most. Pass "
         "default_rows=True for a row per observed configuration and one default for all others "
         "(pgmpy and bnlearn cannot read that), or learn with max_parents."
     )

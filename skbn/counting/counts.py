@@ -11,6 +11,8 @@ from skbn.counting.data import CategoricalData
 
 # So many joint states and one more per row are tabulated, whether they occur or not.
 _SMALL = 4096
+# So few kinds of rows are nothing to speak of, however few rows there are.
+FEW_KINDS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,3 +122,11 @@ def count_family(
     cells, n_cells = label_rows(data, [*parents, child])
     cell_counts = np.bincount(cells, weights=data.weights, minlength=n_cells)
     return np.sort(cell_counts.astype(np.float64)), np.sort(parent_counts.astype(np.float64))
+
+
+def hardly_repeat(n_kinds: int, n_rows: float) -> bool:
+    """Whether so many kinds of rows have fewer than two rows each, and are more than a few.
+
+    A row that is alone of its kind says nothing of its kind: there is none to compare it with.
+    """
+    return n_kinds > FEW_KINDS and n_rows < 2 * n_kinds

@@ -9,6 +9,8 @@ from skbn.counting._counting import joint_labels
 
 # Whole weights are counted as 32-bit integers below this total, as floats from it on.
 _WHOLE_TOTAL = 2**31
+# Shares of one row add up to it but for the rounding of single precision.
+_A_ROW = 1.0 + 1e-6
 # N ln N, which scores add up, must stay far below the largest float.
 _LARGEST_TOTAL = 1e300
 
@@ -101,6 +103,19 @@ class CategoricalData:
     @property
     def n_rows(self) -> int:
         return self.codes.shape[1]
+
+    @property
+    def n_rows_counted(self) -> float:
+        """Sum of the weights, but no fewer than there are rows: weights may be shares."""
+        return max(self.n_samples, float(self.n_rows))
+
+    @property
+    def is_at_most_a_row(self) -> bool:
+        """Whether the weights divide one row or less among several, so that ln N is no price.
+
+        A row alone, of weight 1, is legal.
+        """
+        return self.n_samples < 1.0 or (self.n_rows > 1 and self.n_samples <= _A_ROW)
 
     @property
     def has_whole_weights(self) -> bool:

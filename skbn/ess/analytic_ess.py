@@ -96,6 +96,7 @@ def analytic_ess(X, graph, *, categories="auto", sample_weight=None) -> Analytic
     """
     refuse_steps(graph, "analytic_ess(pipe[:-1].transform(X), pipe[-1])")
     reading = read_table(X, None, sample_weight, categories)
+    reading.warn_of_weights()
     dag = read_graph(graph, reading.labels)
     return estimate_ess(reading.data, dag.all_parents())
 

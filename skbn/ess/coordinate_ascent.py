@@ -1,6 +1,5 @@
 """Equivalent sample size and graph chosen together, one after the other in turn (Sec. 4.1)."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -9,7 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 from skbn.counting.data import CategoricalData
 from skbn.ess.analytic_ess import estimate_ess
 from skbn.ess.ess_likelihood import HIGHEST, LOWEST, EssLikelihood
-from skbn.messages import first_few
+from skbn.messages import first_few, warn_user
 from skbn.search.runs import SearchRuns
 
 # The ascent ends when a step changes the equivalent sample size by less than this.
@@ -147,7 +146,7 @@ def _best_of_cycle(data: CategoricalData, cycle: Sequence[_Step]) -> _Step:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, ConvergenceWarning, stacklevel=2)
+    warn_user(message, ConvergenceWarning)
 
 
 def fixed_graph_ess(data: CategoricalData, policy: str, runs: SearchRuns) -> Ascent:

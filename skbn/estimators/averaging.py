@@ -186,12 +186,14 @@ class BayesNetAverager(Predictions, Persistent, BaseEstimator):
         shared = {name: getattr(self, name) for name in _SHARED}
         single = BayesNetStructureEstimator(search="exact", **shared)
         table, y, reading = single._read(X, y, sample_weight)
+        reading.warn_of_columns()
         learning = single._prepare(reading)
         scores = LocalScores(reading.data, learning.score, self.ess, learning.log_prior)
         posterior = posterior_of(
             scores, reading.labels, learning.constraints, families=learning.families,
             n_jobs=self.n_jobs,
         )
+        reading.warn_of_weights()
         rng = check_random_state(self.random_state)
         drawn = Counter(map(tuple, posterior.sample_parents(self.n_graphs, rng)))
         ess = self.ess if self.parameter_ess is None else self.parameter_ess
@@ -236,9 +238,9 @@ class BayesNetAverager(Predictions, Persistent, BaseEstimator):
     def _templates(self) -> tuple[TableTemplate, ColumnTemplate | None]:
         return self.estimator_._templates
 
-    def _levels(self, X, y=None, sample_weight=None):
+    def _levels(self, X, y=None, sample_weight=None, warn=False):
         shared = {name: getattr(self, name) for name in _SHARED}
-        return BayesNetStructureEstimator(**shared)._levels(X, y, sample_weight)
+        return BayesNetStructureEstimator(**shared)._levels(X, y, sample_weight, warn)
 
     def _read_codes(self, X, y=None) -> tuple[np.ndarray, np.ndarray | None]:
         check_is_fitted(self, "networks_")

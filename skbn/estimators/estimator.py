@@ -21,6 +21,7 @@ from skbn.messages import brief, first_few, kept_short
 from skbn.networks.network import BayesianNetwork
 from skbn.networks.persistence import Persistent
 from skbn.scores.by_name import SCORES, as_score
+from skbn.scores.saturated import SaturatedFamilies
 from skbn.search.climbing import SearchResult
 from skbn.search.progress import FitProgress
 from skbn.search.runs import draw_seeds
@@ -251,7 +252,6 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
         self.verbose = verbose
 
     @undone_on_failure
-    @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, sample_weight=None):
         """Learn a network from a table.
 
@@ -286,8 +286,19 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
         ConvergenceWarning
             If an `ess` that is to be chosen has no usable value on the way or lies at a bound, or
             if the choice cycles between graphs.
+        DataWarning
+            If columns look like measurements or identifiers, if the weights look like shares, and
+            if the graph has families that the rows can say next to nothing about.
         """
+        saturated = self._fit(X, y, sample_weight)
+        saturated.warn("The graph has")
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def _fit(self, X, y, sample_weight) -> SaturatedFamilies:
+        """As `fit`, but of what the graph has of such families others may warn."""
         table, target, reading = self._read(X, y, sample_weight)
+        reading.warn_of_columns()
         learning = self._prepare(reading)
         told = {"estimator": self, "X": X, "y": y, "metadata": {"sample_weight": sample_weight}}
         # How many searches an ascent takes is not known ahead.
@@ -296,9 +307,11 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
         ).call_on_fit_task_begin(**told)
         if self.verbose or getattr(self, "_skl_callbacks", None):
             learning.progress = FitProgress(self, context, reading.labels, self.verbose)
-        self._keep(table, target, reading, learning, learning.learn(self.ess))
+        found = learning.learn(self.ess)
+        self._keep(table, target, reading, learning, found)
+        reading.warn_of_weights()
         context.call_on_fit_task_end(**told, reconstruction_attributes={})
-        return self
+        return learning.saturated([found.runs])
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -354,9 +367,17 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
         )
         return table, y, reading
 
-    def _levels(self, X, y=None, sample_weight=None) -> dict[Hashable, np.ndarray]:
-        """The levels of every variable, as fits of parts of the table should have them too."""
+    def _levels(
+        self, X, y=None, sample_weight=None, warn: bool = False
+    ) -> dict[Hashable, np.ndarray]:
+        """The levels of every variable, as fits of parts of the table should have them too.
+
+        Such fits are silent about the columns; who asks for the levels may speak for them all.
+        """
         _, _, reading = clone(self)._read(X, y, sample_weight)
+        if warn:
+            reading.warn_of_columns()
+            reading.warn_of_weights()
         return dict(zip(reading.labels, reading.categories, strict=True))
 
     def _y_missing(self) -> str | None:

@@ -13,6 +13,7 @@ from skbn.graphs.graph_prior import LogPrior
 from skbn.parameters.conditional_table import ConditionalTable, count_table, table_of_counts
 from skbn.scores.by_name import SCORES
 from skbn.scores.local_scores import LocalScores
+from skbn.scores.saturated import SaturatedFamilies
 from skbn.scores.score import Score
 from skbn.search.progress import FitProgress
 from skbn.search.runs import SearchRuns, run_search, run_search_grid
@@ -114,6 +115,11 @@ class Learning:
         self.n_evaluations += scores.n_evaluations
         self._found[key] = runs
         return runs
+
+    def saturated(self, runs: Sequence[SearchRuns]) -> SaturatedFamilies:
+        """The families of the graphs found that the data can say next to nothing about."""
+        families = {family for one in runs for family in enumerate(map(tuple, one.best.parents))}
+        return SaturatedFamilies.among(sorted(families), self.data, self.labels)
 
     def score_of(self, parents: Sequence[Sequence[int]], ess: float) -> float:
         """The score of one graph, log prior included."""

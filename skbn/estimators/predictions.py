@@ -1,5 +1,6 @@
 """What a fitted joint distribution of columns is used for: to score, to predict and to sample."""
 
+from collections.abc import Iterator
 from numbers import Integral
 from typing import Any
 
@@ -121,8 +122,7 @@ class Predictions:
         -------
         ndarray of shape (n_samples, n_classes), or list of ndarray
             P(y | x) if the network was fitted with y, classes in the order of `classes_`. Otherwise
-            one array of shape (n_samples,
-            n_states) per column, P(column | the other columns).
+            one array of shape (n_samples, n_states) per column, P(column | the other columns).
 
         Raises
         ------
@@ -193,16 +193,21 @@ class Predictions:
         if not self._has_y or column < len(codes) - 1:
             return of_levels
         order = ascending(self.categories_[-1])
-        in_order = (order == np.arange(len(order))).all()
-        return of_levels if in_order else np.take(of_levels, order, axis=1)
+        if (order != np.arange(len(order))).any():
+            # In place, block by block: there may be no room for two.
+            for rows in self._blocks(len(of_levels), column):
+                of_levels[rows] = of_levels[rows][:, order]
+        return of_levels
 
     def _best(self, codes, missing, column: int) -> np.ndarray:
         """The place of the most probable state of a column in every row."""
-        n_rows = codes.shape[1]
-        best = np.empty(n_rows, dtype=np.intp)
-        step = max(1, _BLOCK // len(self.categories_[column]))
-        for start in range(0, n_rows, step):
-            rows = slice(start, start + step)
+        best = np.empty(codes.shape[1], dtype=np.intp)
+        for rows in self._blocks(len(best), column):
             gaps = None if missing is None else missing[:, rows]
             best[rows] = self._conditional(codes[:, rows], gaps, column).argmax(axis=1)
         return best
+
+    def _blocks(self, n_rows: int, column: int) -> Iterator[slice]:
+        """Rows whose states of a column are worked on together."""
+        step = max(1, _BLOCK // len(self.categories_[column]))
+        return (slice(start, start + step) for start in range(0, n_rows, step))

@@ -1,7 +1,7 @@
 """What is known of the columns of a network, by name: one row as a dictionary, or a table."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Number
 from typing import Any
 
@@ -10,10 +10,17 @@ import numpy as np
 
 from skbn.counting.data import smallest_code_type
 from skbn.messages import brief, first_few
-from skbn.tables.columns import kind_of, positions_among
-from skbn.tables.encoding import Table, apply_categories_with_gaps, open_frame, open_table
+from skbn.tables.columns import kind_of, levels_as_written, position_of
+from skbn.tables.encoding import (
+    Table,
+    apply_categories_with_gaps,
+    open_frame,
+    open_table,
+    read_columns,
+)
+from skbn.tables.factors import read_factor
 from skbn.tables.templates import ColumnTemplate, TableTemplate
-from skbn.tables.values import array_of_levels, has_missing_level, is_missing
+from skbn.tables.values import has_missing_level, is_missing
 
 _MOST_SHOWN = 20
 
@@ -30,12 +37,15 @@ class Evidence:
         None if it was a dictionary.
     places : list of int
         The variables that the columns of the table, or the entries of the dictionary, are.
+    levels : list of ndarray
+        Their levels, as the columns of a table have them; none for a dictionary.
     """
 
     codes: np.ndarray
     missing: np.ndarray
     table: Table | None
     places: list[int]
+    levels: Sequence[np.ndarray] = ()
 
 
 def read_evidence(
@@ -52,7 +62,8 @@ def read_evidence(
         - An array has all columns in the order of the labels.
 
         Cells that are missing (NaN, None, null) are not known, unless missing is a level of the
-        column.
+        column. States are found by value; where no type is common, by what is written, see
+        `skbn.tables.columns.levels_as_written`.
     labels : sequence of hashable
     categories : sequence of ndarray
 
@@ -77,10 +88,10 @@ def read_evidence(
     return _read_table(open_table(evidence), labels, categories)
 
 
-def fill(evidence: Evidence, codes: np.ndarray, categories: Sequence[np.ndarray]) -> Any:
+def fill(evidence: Evidence, codes: np.ndarray) -> Any:
     """The kind of table that the evidence came as, with these codes."""
-    table, places = evidence.table, evidence.places
-    codes, levels = codes[places], [categories[place] for place in places]
+    table, levels = evidence.table, evidence.levels
+    codes = codes[evidence.places]
     if not isinstance(table.native, dict):
         return _with_index(TableTemplate.of(table.native).build(codes, levels), table.native)
     return {
@@ -147,9 +158,7 @@ def _read_row(
         levels = categories[place]
         if is_missing(state) and not has_missing_level(levels):
             continue
-        code = -1
-        if getattr(state, "__hash__", None) is not None:
-            code = int(positions_among(array_of_levels([state]), levels)[0])
+        code = position_of(state, levels)
         if code < 0:
             raise ValueError(
                 f"Column {brief(labels[place])} has no state {brief(state)}. Its states are "
@@ -183,17 +192,22 @@ def _read_table(
     else:
         names = table.labels
         places = find_columns(names, labels)
+    columns = read_columns(read_factor, table.columns, names, [None] * len(names))
+    levels = [
+        levels_as_written(categories[place], column.levels)
+        for place, column in zip(places, columns, strict=True)
+    ]
     known, gaps = apply_categories_with_gaps(
-        table,
+        replace(table, columns=columns, known={}),
         names,
-        [categories[place] for place in places],
+        levels,
         cure="Correct these cells, or empty them to have them summed out.",
     )
     codes = np.zeros((len(labels), table.shape[0]), dtype=known.dtype)
     missing = np.ones(codes.shape, dtype=bool)
     codes[places] = known
     missing[places] = False if gaps is None else gaps
-    return Evidence(codes, missing, table, places)
+    return Evidence(codes, missing, table, places, levels)
 
 
 def find_columns(names: Sequence[Hashable], labels: Sequence[Hashable]) -> list[int]:

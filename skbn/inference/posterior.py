@@ -9,8 +9,7 @@ import numpy as np
 
 from skbn.messages import brief, first_few
 from skbn.parameters.cpt import aligned, escaped, html_row, readable_probability
-from skbn.tables.columns import positions_among
-from skbn.tables.values import array_of_levels
+from skbn.tables.columns import position_of
 
 if TYPE_CHECKING:
     import pandas
@@ -72,7 +71,7 @@ class Posterior:
             )
         place = []
         for column, levels, state in zip(self.columns, self.states, states, strict=True):
-            found = int(positions_among(array_of_levels([state]), levels)[0])
+            found = position_of(state, levels)
             if found < 0:
                 raise KeyError(
                     f"Column {brief(column)} has no state {brief(state)}. Its states are "

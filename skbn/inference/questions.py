@@ -57,7 +57,7 @@ def ask_most_probable(network: Any, evidence: Any) -> Any:
     codes = network.inference.most_probable(known.codes, known.missing)
     _require_possible(network, known, known.missing, network.log_prob_codes(codes))
     if known.table is not None:
-        return fill(known, codes, network.categories)
+        return fill(known, codes)
     return dict(zip(network.labels, states_of(codes[:, 0], network.categories), strict=True))
 
 

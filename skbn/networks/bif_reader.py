@@ -1,25 +1,29 @@
 """Reading a network from a BIF file, whoever wrote it."""
 
 import math
+import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from skbn.bif.files import read_text
+import numpy as np
+
+from skbn.bif.files import read_text, refuse_other_formats
 from skbn.bif.names import read_spelling
-from skbn.bif.numbers import logarithms, read_distribution, read_numbers, read_plain_row
+from skbn.bif.numbers import read_distributions
 from skbn.bif.tables import conditional_table
-from skbn.bif.tokens import BIFTokens
+from skbn.bif.tokens import FAMILY, NAME, PROPERTY, ROW, STATES, BIFTokens
 from skbn.bif.writer import NAME_PROPERTY, STATES_PROPERTY
 from skbn.graphs.graph import CycleError
-from skbn.messages import brief
+from skbn.messages import DataWarning, brief, first_few
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import readable_count
 from skbn.tables.values import array_of_levels
 
 # Matrices of variables by variables must stay small.
 _MOST_VARIABLES = 10_000
-# Of all rows that only a default gives.
-_MOST_DEFAULT_ENTRIES, _SMALL_TABLE = 2**22, 2**13
+# Of all rows that a default or a "*" gives.
+_MOST_IMPLIED_ENTRIES, _SMALL_TABLE = 2**22, 2**13
 
 
 def read_bif(path_or_file: Any, *, max_bytes: int = 2**27) -> BayesianNetwork:
@@ -46,10 +50,16 @@ def read_bif(path_or_file: Any, *, max_bytes: int = 2**27) -> BayesianNetwork:
         For what is no BIF file of a discrete network: cut off, contradicting itself,
         probabilities below 0 or with a sum off 1 by more than 0.01, parent configurations without
         probabilities, cycles. The message has the line and the reason. Also for files of more
-        than `max_bytes` or 10,000 variables, and for the text itself in place of a path: wrap it,
-        ``io.StringIO(text)``.
+        than `max_bytes` or 10,000 variables, for other formats, which the message names, and for
+        the text itself in place of a path: wrap it, ``io.StringIO(text)``.
     OSError
         If the file cannot be opened.
+
+    Warns
+    -----
+    DataWarning
+        For rows of NaN, as R's bnlearn writes them where its data have no such rows. They are
+        read as unobserved, which is uniform.
 
     See Also
     --------
@@ -57,9 +67,13 @@ def read_bif(path_or_file: Any, *, max_bytes: int = 2**27) -> BayesianNetwork:
 
     Notes
     -----
-    Properties and comments are skipped. Commas may separate states, parents and probabilities, or
-    white space alone. A "table" for a variable with parents gives all probabilities of the
-    variable's first state before those of its second, and the last parent changes fastest.
+    Properties and comments (``//``, ``/* */``, ``#``) are skipped, and the block of the network may
+    be missing. Commas may separate states, parents and probabilities, or white space alone. Within
+    the braces of a type and the parentheses of a row every sign that separates nothing is part of a
+    name, as in ``[0_1]``, ``a|b``, ``<5``. A "table" for a variable with parents gives all
+    probabilities of the variable's first state before those of its second, and the last parent
+    changes fastest. In a row, ``*`` stands for every state of a parent; later rows may be more
+    precise.
 
     Examples
     --------
@@ -89,35 +103,47 @@ def read_bif(path_or_file: Any, *, max_bytes: int = 2**27) -> BayesianNetwork:
     yes   0.1000  0.9000
     """
     text, source = read_text(path_or_file, max_bytes)
-    return _Reader(BIFTokens(text, source)).read()
+    reader = _Reader(BIFTokens(text, source))
+    network = reader.read()
+    if unknown := reader.unknown_rows():
+        warnings.warn(unknown, DataWarning, stacklevel=2)
+    return network
 
 
 @dataclass
 class _Variable:
-    """What the file says of one variable: its declaration, then its probabilities."""
+    """What the file says of one variable: its declaration, then its probabilities.
 
+    `rows` are those of `read_distributions` by the number of the configuration; those in `by_star`
+    came from a row with "*".
+    """
+
+    name: str
     position: int
+    label: Any
     states: list[str] = field(default_factory=list)
-    label: Any = None
-    levels: list | None = None
+    levels: np.ndarray | None = None
     table_position: int | None = None
     parents: list[str] = field(default_factory=list)
-    rows: dict[int, list[float]] = field(default_factory=dict)
+    rows: dict[int, list[float] | None] = field(default_factory=dict)
+    by_star: set[int] = field(default_factory=set)
     default: list[float] | None = None
+    n_unknown: int = 0
 
 
 class _Reader:
     def __init__(self, tokens: BIFTokens) -> None:
         self.tokens = tokens
         self.variables: dict[str, _Variable] = {}
-        self.default_entries = 0
+        self.implied_entries = 0
 
     def read(self) -> BayesianNetwork:
         tokens = self.tokens
-        if not tokens.at_word("network"):
+        if not tokens.at_word("network", "variable"):
+            refuse_other_formats(tokens.text, tokens.source)
             raise tokens.error(f"a BIF file begins with 'network', but here is {tokens.shown()}")
-        tokens.take_words("{", "the network's name")
-        tokens.skip_block("the block of the network")
+        if tokens.at_word("network"):
+            tokens.skip_block("the block of the network")
         # Probabilities are read when all variables are known.
         postponed = []
         while not tokens.at_end:
@@ -125,10 +151,6 @@ class _Reader:
                 self._read_variable()
             elif tokens.at_word("probability"):
                 postponed.append(tokens.position)
-                while not tokens.at_sign("{"):
-                    if tokens.at_end:
-                        raise tokens.error("the file ends within the head of a probability")
-                    tokens.advance()
                 tokens.skip_block("this block of probabilities")
             else:
                 raise tokens.error(
@@ -137,40 +159,52 @@ class _Reader:
         if not self.variables:
             raise tokens.error("there are no variables")
         for position in postponed:
-            self.tokens = BIFTokens(tokens.text, tokens.source, position)
+            tokens.jump(position)
             self._read_probability()
         return self._network()
 
+    def unknown_rows(self) -> str:
+        """A sentence about rows without probabilities; empty if there are none."""
+        counts = {x.label: x.n_unknown for x in self.variables.values() if x.n_unknown}
+        if not counts:
+            return ""
+        return (
+            f"{self.tokens.source}: {sum(counts.values()):,} row(s) of probabilities are NaN, in "
+            f"the tables of {first_few(list(counts))}, and are read as uniform. R's bnlearn writes "
+            "NaN for what its data do not have; bn.fit(..., method = 'bayes') estimates that too."
+        )
+
     def _read_variable(self) -> None:
         tokens, start = self.tokens, self.tokens.position
-        tokens.advance()
-        name = " ".join(tokens.take_words("{", "the variable's name"))
+        name = " ".join(tokens.take_list(NAME, "the variable's name"))
         if not name:
             raise tokens.error("this variable has no name")
         if name in self.variables:
-            raise tokens.error(f"variable {_short(name)} is declared a second time", start)
+            raise tokens.error(f"variable {brief(name)} is declared a second time", start)
         if len(self.variables) == _MOST_VARIABLES:
             raise tokens.error(f"there are more than {_MOST_VARIABLES:,} variables")
         tokens.advance()
-        variable = self.variables[name] = _Variable(start, label=name)
+        variable = self.variables[name] = _Variable(name, start, label=name)
         while not tokens.at_sign("}"):
             if tokens.at_word("type"):
                 if variable.states:
-                    raise tokens.error(f"variable {_short(name)} has a second type")
+                    raise tokens.error(f"variable {brief(name)} has a second type")
                 variable.states = self._read_type(name)
             elif tokens.at_word("property"):
                 self._read_property(variable)
             else:
                 raise tokens.error(
-                    f"'type' or 'property' is expected in variable {_short(name)}, but here is "
+                    f"'type' or 'property' is expected in variable {brief(name)}, but here is "
                     f"{tokens.shown()}"
                 )
         tokens.advance()
         if not variable.states:
-            raise tokens.error(f"variable {_short(name)} has no type", start)
-        if variable.levels is not None and len(variable.levels) != len(variable.states):
+            raise tokens.error(f"variable {brief(name)} has no type", start)
+        if variable.levels is None:
+            variable.levels = array_of_levels(variable.states)
+        if len(variable.levels) != len(variable.states):
             raise tokens.error(
-                f"{STATES_PROPERTY} of {_short(name)} names {len(variable.levels)} states of "
+                f"{STATES_PROPERTY} of {brief(name)} names {len(variable.levels)} states of "
                 f"{len(variable.states)}", start,
             )
 
@@ -180,44 +214,42 @@ class _Reader:
         tokens.advance()
         if not tokens.at_word("discrete"):
             raise tokens.error(
-                f"variable {_short(name)} is not of type discrete, but {tokens.shown()}"
+                f"variable {brief(name)} is not of type discrete, but {tokens.shown()}"
             )
         tokens.advance()
         tokens.take_sign("[", "'discrete'")
         declared = tokens.token
         tokens.advance()
         tokens.take_sign("]", "the number of states")
-        tokens.take_sign("{", "the number of states")
-        states = tokens.take_list("}", f"the list of states of {_short(name)}")
+        if not tokens.at_sign("{"):
+            raise tokens.error(f"'{{' must follow the number of states, but {tokens.shown()} does")
+        states = tokens.take_list(STATES, f"the list of states of {brief(name)}")
+        tokens.advance()
         if declared == "1":
             states = _of_number(1, states)
         if tokens.at_sign(";"):
             tokens.advance()
         if declared != str(len(states)):
             raise tokens.error(
-                f"variable {_short(name)} declares {brief(declared[:20])} states and lists "
+                f"variable {brief(name)} declares {brief(declared)} states and lists "
                 f"{len(states):,}", start,
             )
         if not states:
-            raise tokens.error(f"variable {_short(name)} has no states", start)
-        if len(set(states)) < len(states):
-            first = {state: place for place, state in reversed(list(enumerate(states)))}
-            twice = next(state for place, state in enumerate(states) if first[state] < place)
-            raise tokens.error(
-                f"variable {_short(name)} has two states called {_short(twice)}", start
-            )
+            raise tokens.error(f"variable {brief(name)} has no states", start)
+        seen: set[str] = set()
+        for state in states:
+            if state in seen:
+                raise tokens.error(
+                    f"variable {brief(name)} has two states called {brief(state)}", start
+                )
+            seen.add(state)
         return states
 
     def _read_property(self, variable: _Variable | None = None) -> None:
         tokens, start = self.tokens, self.tokens.position
-        tokens.advance()
-        words = []
-        while not tokens.at_sign(";"):
-            if tokens.at_end:
-                raise tokens.error("this property does not end with ';'", start)
-            words.append(tokens.token)
+        words = tokens.take_pieces(PROPERTY, "this property")
+        if tokens.at_sign(";"):
             tokens.advance()
-        tokens.advance()
         if variable is None or len(words) < 2 or words[1] != "=":
             return
         if words[0] not in (NAME_PROPERTY, STATES_PROPERTY):
@@ -227,7 +259,7 @@ class _Reader:
         except ValueError as error:
             raise tokens.error(f"{words[0]} cannot be read: {error}", start) from None
         if words[0] == STATES_PROPERTY:
-            variable.levels = values
+            variable.levels = array_of_levels(values)
         elif len(values) == 1:
             variable.label = values[0]
         else:
@@ -236,16 +268,22 @@ class _Reader:
     def _read_probability(self) -> None:
         tokens, start = self.tokens, self.tokens.position
         tokens.advance()
-        tokens.take_sign("(", "'probability'")
+        if not tokens.at_sign("("):
+            raise tokens.error(f"'(' must follow 'probability', but {tokens.shown()} does")
         child, parents = self._read_family()
         variable = self._known(child, start)
         if variable.table_position is not None:
-            raise tokens.error(f"the probabilities of {_short(child)} come a second time", start)
+            raise tokens.error(
+                f"the probabilities of {brief(child)} come a second time", start
+            )
         for parent in parents:
             self._known(parent, start)
         if len({child, *parents}) < 1 + len(parents):
-            raise tokens.error(f"a name occurs twice in the family of {_short(child)}", start)
+            raise tokens.error(
+                f"a name occurs twice in the family of {brief(child)}", start
+            )
         variable.table_position, variable.parents = start, parents
+        tokens.advance()
         tokens.take_sign("{", "the family")
         places = [
             {state: code for code, state in enumerate(self.variables[parent].states)}
@@ -255,103 +293,114 @@ class _Reader:
         while not tokens.at_sign("}"):
             line = tokens.position
             if tokens.at_sign("("):
-                if read_plain_row(tokens, places, r, variable.rows):
-                    continue
-                tokens.advance()
-                key = self._read_configuration(places, parents)
-                if key in variable.rows:
-                    raise tokens.error(f"this configuration of {_short(child)} comes twice", line)
-                variable.rows[key] = read_distribution(tokens, r, line)
+                self._read_row(variable, places)
             elif tokens.at_word("table"):
-                tokens.advance()
                 if variable.rows:
-                    raise tokens.error(f"{_short(child)} has rows of its table already", line)
-                self._read_table(variable, [len(place) for place in places])
+                    raise tokens.error(f"{brief(child)} has rows of its table already", line)
+                q = math.prod(map(len, places))
+                variable.rows = dict(enumerate(read_distributions(tokens, r, q, line)))
             elif tokens.at_word("default"):
-                tokens.advance()
                 if variable.default is not None:
-                    raise tokens.error(f"{_short(child)} has a second default", line)
-                variable.default = read_distribution(tokens, r, line)
+                    raise tokens.error(f"{brief(child)} has a second default", line)
+                row = read_distributions(tokens, r, 1, line)[0]
+                variable.default = [1.0 / r] * r if row is None else row
             elif tokens.at_word("property"):
                 self._read_property()
             else:
                 raise tokens.error(
                     f"'table', 'default' or the parents' states in parentheses are expected in the "
-                    f"probabilities of {_short(child)}, but here is {tokens.shown()}"
+                    f"probabilities of {brief(child)}, but here is {tokens.shown()}"
                 )
 
     def _read_family(self) -> tuple[str, list[str]]:
-        tokens = self.tokens
-        head = tokens.take_words("|,)", "the family")
-        if tokens.at_sign("|"):
-            tokens.advance()
-            parents = tokens.take_list(")", "the list of parents")
-            only = " ".join(parents)
-            return " ".join(head), [only] if only in self.variables else parents
-        if tokens.at_sign(","):
-            tokens.advance()
-            return " ".join(head), tokens.take_list(")", "the list of parents")
-        tokens.advance()
-        # Without a bar the child is followed by its parents, unless a name is of several words.
+        tokens, what = self.tokens, "the family"
+        pieces = tokens.take_pieces(FAMILY, what)
+        end = next((i for i, piece in enumerate(pieces) if piece in (",", "|")), len(pieces))
+        head = tokens.names_of(pieces[:end], what)
         name = " ".join(head)
+        if end < len(pieces):
+            parents = tokens.names_of(pieces[end + 1 :], "the list of parents")
+            only = " ".join(parents)
+            return name, [only] if only in self.variables else parents
+        # Without a bar the child is followed by its parents, unless a name is of several words.
         return (name, []) if name in self.variables or not head else (head[0], head[1:])
 
     def _known(self, name: str, start: int) -> _Variable:
         if name not in self.variables:
-            raise self.tokens.error(f"no variable is called {_short(name)}", start)
+            raise self.tokens.error(f"no variable is called {brief(name)}", start)
         return self.variables[name]
 
-    def _read_configuration(self, places: list[dict[str, int]], parents: list[str]) -> int:
-        """The number of a configuration in lexicographic order."""
+    def _read_row(self, variable: _Variable, places: list[dict[str, int]]) -> None:
         tokens, start = self.tokens, self.tokens.position
-        names = _of_number(len(places), tokens.take_list(")", "the list of the parents' states"))
+        names = _of_number(len(places), tokens.take_list(ROW, "the list of the parents' states"))
         if len(names) != len(places):
             raise tokens.error(
                 f"{len(names)} states are given for {len(places)} parents", start
             )
-        key = 0
-        for name, place, parent in zip(names, places, parents, strict=True):
-            if name not in place:
-                raise tokens.error(f"{_short(parent)} has no state {_short(name)}", start)
-            key = key * len(place) + place[name]
-        return key
+        if "*" in names:
+            n_meant = math.prod(
+                len(place) for name, place in zip(names, places, strict=True) if name not in place
+            )
+            self._imply(n_meant, n_meant * len(variable.states), "this row", start)
+        keys: Sequence[int] = [0]
+        for name, place, parent in zip(names, places, variable.parents, strict=True):
+            if name in place:
+                meant: Sequence[int] = (place[name],)
+            elif name == "*":
+                meant = range(len(place))
+            else:
+                raise tokens.error(
+                    f"{brief(parent)} has no state {brief(name)}", start
+                )
+            keys = [key * len(place) + code for key in keys for code in meant]
+        row = read_distributions(tokens, len(variable.states), 1, start)[0]
+        for key in keys:
+            if key in variable.rows and key not in variable.by_star:
+                raise tokens.error(
+                    f"this configuration of {brief(variable.name)} comes twice"
+                    + ("; put rows with '*' before the others" if len(keys) > 1 else ""), start,
+                )
+            variable.rows[key] = row
+        # What "*" gave may be given again by a later row.
+        if len(keys) > 1:
+            variable.by_star.update(keys)
+        else:
+            variable.by_star.discard(keys[0])
 
-    def _read_table(self, variable: _Variable, cardinalities: list[int]) -> None:
-        start = self.tokens.position
-        r, q = len(variable.states), math.prod(cardinalities)
-        values = read_numbers(self.tokens, r * q, start)
-        for key in range(q):
-            variable.rows[key] = logarithms(self.tokens, values[key::q], start)
+    def _imply(self, n_meant: int, entries: int, what: str, position: int) -> None:
+        """Refuse a short text that stands for more than memory holds."""
+        self.implied_entries += entries
+        if self.implied_entries > _MOST_IMPLIED_ENTRIES:
+            raise self.tokens.error(
+                f"{what} stands for {readable_count(n_meant)} parent configurations, with "
+                f"{readable_count(self.implied_entries)} probabilities up to here; "
+                f"{_MOST_IMPLIED_ENTRIES:,} are the most", position,
+            )
 
     def _complete(self, variable: _Variable, cardinalities: list[int]) -> None:
         """Add the rows of the default.
 
-        Where it is uniform they are left out: they are in a network's table too.
+        Where it is uniform they are left out, as unknown rows are: a network's table has them too.
         """
         rows, q, default = variable.rows, math.prod(cardinalities), variable.default
-        missing = q - len(rows)
-        if not missing:
-            return
-        if default is None:
+        missing, r = q - len(rows), len(variable.states)
+        if missing and default is None:
             raise self.tokens.error(
                 f"the probabilities of {readable_count(missing)} of {readable_count(q)} parent "
                 "configurations are missing, and there is no default", variable.table_position,
             )
-        uniform = len(set(default)) == 1
-        # Small tables have all their rows in memory, uniform or not.
-        entries = missing * len(default)
-        self.default_entries += min(entries, _SMALL_TABLE) if uniform else entries
-        if self.default_entries > _MOST_DEFAULT_ENTRIES:
-            raise self.tokens.error(
-                f"the default stands for {readable_count(missing)} parent configurations, with "
-                f"{readable_count(self.default_entries)} probabilities up to here; "
-                f"{_MOST_DEFAULT_ENTRIES:,} are the most", variable.table_position,
-            )
-        if uniform:
-            # A table has at least one row.
-            variable.rows = rows or {0: default}
-        else:
-            variable.rows = {key: rows.get(key, default) for key in range(q)}
+        if missing:
+            uniform = len(set(default)) == 1
+            # Small tables have all their rows in memory, uniform or not.
+            entries = min(missing * r, _SMALL_TABLE) if uniform else missing * r
+            self._imply(missing, entries, "the default", variable.table_position)
+            if not uniform:
+                rows = {key: rows.get(key, default) for key in range(q)}
+        variable.n_unknown = sum(row is None for row in rows.values())
+        if variable.n_unknown:
+            rows = {key: row for key, row in rows.items() if row is not None}
+        # A table has at least one row.
+        variable.rows = rows or {0: default or [1.0 / r] * r}
 
     def _network(self) -> BayesianNetwork:
         tokens = self.tokens
@@ -360,21 +409,18 @@ class _Reader:
         for place, (name, variable) in enumerate(self.variables.items()):
             if variable.table_position is None:
                 raise tokens.error(
-                    f"variable {_short(name)} has no probabilities", variable.position
+                    f"variable {brief(name)} has no probabilities", variable.position
                 )
             parents = [places[parent] for parent in variable.parents]
             cardinalities = [len(self.variables[parent].states) for parent in variable.parents]
             self._complete(variable, cardinalities)
             tables.append(conditional_table(place, parents, cardinalities, variable.rows))
-        categories = [
-            array_of_levels(variable.states if variable.levels is None else variable.levels)
-            for variable in self.variables.values()
-        ]
-        labels = [variable.label for variable in self.variables.values()]
+        known = list(self.variables.values())
+        labels, categories = [x.label for x in known], [x.levels for x in known]
         try:
-            return BayesianNetwork(labels, categories, tables)
+            return BayesianNetwork(labels, categories, tables, [x.states for x in known])
         except CycleError as error:
-            child = list(self.variables.values())[error.cycle[-1]]
+            child = known[error.cycle[-1]]
             raise tokens.error(str(error).rstrip("."), child.table_position) from None
         except ValueError as error:
             raise ValueError(f"{tokens.source}: {error}") from None
@@ -384,6 +430,3 @@ def _of_number(n: int, words: list[str]) -> list[str]:
     """Words of which there are to be `n`: where that is 1, several are one name."""
     return [" ".join(words)] if n == 1 and len(words) > 1 else words
 
-
-def _short(name: str) -> str:
-    return repr(name[:60] + "..." if len(name) > 60 else name)

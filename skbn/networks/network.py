@@ -43,6 +43,8 @@ class BayesianNetwork(Persistent):
         Names of the states of each variable, in the order of their codes.
     tables : sequence of ConditionalTable
         One per variable, in the order of the labels.
+    file_states : sequence of (sequence of str), optional
+        What the BIF file that the network was read from calls the states, for the next such file.
 
     Attributes
     ----------
@@ -84,6 +86,7 @@ class BayesianNetwork(Persistent):
     labels: Sequence[Hashable]
     categories: Sequence[np.ndarray]
     tables: Sequence[ConditionalTable]
+    file_states: Sequence[Sequence[str]] | None = None
 
     def __post_init__(self) -> None:
         derive = {name: tuple(getattr(self, name)) for name in ("labels", "categories", "tables")}
@@ -423,7 +426,9 @@ class BayesianNetwork(Persistent):
         """
         return ask_sample(self, n_samples, evidence, random_state)
 
-    def to_bif(self, path_or_file: Any = None, *, default_rows: bool = False) -> str:
+    def to_bif(
+        self, path_or_file: Any = None, *, default_rows: bool = False, portable: bool = False
+    ) -> str:
         """Write the network in the BIF format, which bnlearn, pgmpy, pyAgrum and others read.
 
         Parameters
@@ -435,6 +440,10 @@ class BayesianNetwork(Persistent):
             place of a row for every configuration. That is the only way for tables with very many
             configurations, and keeps apart what was observed; but pgmpy and bnlearn cannot read
             it.
+        portable : bool, default=False
+            Write only what every one of these programs reads: leave out variables of one state,
+            which pyAgrum refuses, and bnlearn where they are parents; and use plain names, as
+            pyAgrum needs them, also for states that a file called otherwise.
 
         Returns
         -------
@@ -444,11 +453,12 @@ class BayesianNetwork(Persistent):
         Raises
         ------
         ValueError
-            If more than four million probabilities would have to be written.
+            If more than four million probabilities would have to be written, and if `portable`
+            leaves no variable.
         MemoryError
             With `default_rows`, if there is no room for those of the observed configurations.
         TypeError
-            If a name is neither text, a number, a truth value nor None.
+            If a name is neither text, a number, a truth value, None nor an interval of pandas.
 
         See Also
         --------
@@ -457,9 +467,11 @@ class BayesianNetwork(Persistent):
         Notes
         -----
         Other programs find plain names: letters, digits and underscores, with what comes nearest
-        in place of others ("< 5" is "lt_5"), and distinct even where case is ignored. Properties,
-        which they skip, hold the names that had to be changed and the types of those that are no
-        text. Probabilities are written in full, also those smaller than every float.
+        in place of others ("< 5" is "lt_5"), and distinct even where case is ignored. States that
+        came from a BIF file keep the names that they had there, wherever bnlearn and pgmpy read
+        them. Properties, which others skip, hold the names that had to be changed and the types of
+        those that are no text. Probabilities are written in full, also those smaller than every
+        float.
 
         Examples
         --------
@@ -484,7 +496,14 @@ class BayesianNetwork(Persistent):
         from skbn.bif.files import write_text
         from skbn.bif.writer import bif_text
 
-        text = bif_text(self.labels, self.categories, self.tables, default_rows=default_rows)
+        text = bif_text(
+            self.labels,
+            self.categories,
+            self.tables,
+            self.file_states,
+            default_rows=default_rows,
+            portable=portable,
+        )
         if path_or_file is not None:
             write_text(text, path_or_file)
         return text
@@ -508,8 +527,9 @@ class BayesianNetwork(Persistent):
         networkx.DiGraph
             Nodes are column labels, in column order, with `states`, `configurations` (the number
             of each parent's state, per observed configuration) and `log_probabilities` (a row per
-            configuration, in nats). Edges have the `position` of the parent among the columns of
-            the child's configurations.
+            configuration, in nats), all as JSON text, so that every format of networkx can hold
+            them. Edges have the `position` of the parent among the columns of the child's
+            configurations. States that JSON cannot give back, as dates, stay an array.
 
         Raises
         ------
@@ -519,6 +539,17 @@ class BayesianNetwork(Persistent):
         See Also
         --------
         skbn.from_networkx : Gives the same network back.
+
+        Examples
+        --------
+        >>> import json
+        >>> from skbn import BayesNetStructureEstimator
+        >>> bn = BayesNetStructureEstimator(init=[("x1", "x0")], max_iter=0)
+        >>> graph = bn.fit([["yes", "wet"], ["no", "dry"]]).network_.to_networkx()
+        >>> graph.nodes["x0"]["states"]
+        '["no", "yes"]'
+        >>> json.loads(graph.nodes["x0"]["configurations"])
+        [[0], [1]]
         """
         from skbn.networks.graph_export import networkx_graph
 

@@ -1,11 +1,13 @@
 """A network back from a networkx graph."""
 
+import json
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from skbn.counting.data import smallest_code_type
 from skbn.messages import brief, first_few
+from skbn.networks.graph_export import levels_of
 from skbn.networks.network import BayesianNetwork
 from skbn.parameters.conditional_table import ConditionalTable
 from skbn.tables.values import array_of_levels, keys_of
@@ -28,8 +30,9 @@ def from_networkx(graph: "networkx.DiGraph") -> BayesianNetwork:
     graph : networkx.DiGraph
         Each node has `states`, the names of its states; `log_probabilities`, one row of logarithms
         per parent configuration and one column per state; and `configurations`, the number of
-        each parent's state in each of these rows. Each edge has the `position` of the parent among
-        the columns of the child's configurations. Configurations without a row are uniform.
+        each parent's state in each of these rows: as JSON text, lists or arrays. Each edge has the
+        `position` of the parent among the columns of the child's configurations. Configurations
+        without a row are uniform.
 
     Returns
     -------
@@ -66,32 +69,44 @@ def from_networkx(graph: "networkx.DiGraph") -> BayesianNetwork:
                 "to_networkx made; a graph without probabilities can be passed as init, or its "
                 "edges learned anew."
             )
-        categories.append(_states(found["states"], label))
+        categories.append(_states(found["states"], label, found.get("dtype")))
     tables = []
     for label, found in graph.nodes(data=True):
         parents = _parents_by_position(graph, label)
-        try:
-            numbers = np.asarray(found["log_probabilities"], dtype=np.float64)
-        except (TypeError, ValueError):
-            raise ValueError(
-                f"log_probabilities of {brief(label)} must be an array of numbers, got "
-                f"{brief(found['log_probabilities'])}."
-            ) from None
-        codes = np.asarray(found["configurations"])
+        numbers, codes = (
+            _numbers(found[name], name, label) for name in ("log_probabilities", "configurations")
+        )
         own = [places[parent] for parent in parents]
         tables.append(_table(places[label], own, categories, codes, numbers, label))
     return BayesianNetwork(list(graph.nodes), categories, tables)
 
 
-def _states(states: object, label: object) -> np.ndarray:
+def _numbers(data: object, name: str, label: object) -> np.ndarray:
+    try:
+        return np.asarray(json.loads(data) if isinstance(data, str) else data, dtype=np.float64)
+    except (TypeError, ValueError, RecursionError):
+        raise ValueError(
+            f"{name} of {brief(label)} must be an array of numbers, got {brief(data)}."
+        ) from None
+
+
+def _states(states: object, label: object, dtype: object) -> np.ndarray:
     """The names of the states of a node, which are all different."""
-    names = states
-    if not isinstance(states, np.ndarray):
-        # numpy itself would make 1 and "1" one text.
-        names = array_of_levels(list(states)) if isinstance(states, (list, tuple)) else None
+    names = None
+    try:
+        if isinstance(states, str):
+            names = levels_of(states, dtype)
+        elif isinstance(states, np.ndarray):
+            names = states
+        elif isinstance(states, (list, tuple)):
+            # numpy itself would make 1 and "1" one text.
+            names = array_of_levels(list(states))
+        repeated = names is not None and len(set(keys_of(names))) < names.size
+    except (TypeError, ValueError, KeyError, RecursionError):
+        names = None
     if names is None or names.ndim != 1 or not len(names):
         raise ValueError(f"states of {brief(label)} must be a list of names, got {brief(states)}.")
-    if len(set(keys_of(names))) < len(names):
+    if repeated:
         raise ValueError(f"states of {brief(label)} must be different names, got "
                          f"{first_few(names)}.")
     return names

@@ -46,9 +46,10 @@ class ConditionalTable:
         The cells with a value of their own: place of the configuration times r, plus the state;
         increasing.
     log_listed : ndarray of shape (n_listed,), float64
-        ln p of each, in nats.
+        The logarithm of the probability of each, in nats.
     log_others : ndarray of shape (n_observed,), float64
-        ln p of each state that is not listed, in nats, by configuration.
+        The logarithm of the probability of each state that is not listed, by configuration, in
+        nats.
 
     See Also
     --------
@@ -111,14 +112,27 @@ class ConditionalTable:
         parent_cardinalities: tuple[int, ...], configurations: np.ndarray,
         log_probabilities: np.ndarray,
     ) -> "ConditionalTable":
-        """A table that lists every state of the configurations it has.
+        """Make a table that lists every state of the configurations it has.
 
         Parameters
         ----------
-        child, parents, cardinality, parent_cardinalities, configurations
+        child : int
+            As above.
+        parents : tuple of int
+            As above.
+        cardinality : int
+            As above.
+        parent_cardinalities : tuple of int
+            As above.
+        configurations : ndarray of shape (n_observed, n_parents), unsigned integers
             As above.
         log_probabilities : ndarray of shape (n_observed, r), float64
             In nats, one row per configuration.
+
+        Returns
+        -------
+        ConditionalTable
+            With all of these as listed cells.
         """
         listed = np.arange(log_probabilities.size)
         others = np.zeros(len(log_probabilities))
@@ -176,16 +190,18 @@ class ConditionalTable:
 
     @property
     def log_probabilities(self) -> np.ndarray:
-        """ln p of every state in each observed configuration, (n_observed, r), in nats."""
+        """Every ln p(state | observed configuration), (n_observed, r), in nats."""
         return self.log_rows(f"variable {self.child}")
 
-    def log_rows(self, label: Hashable) -> np.ndarray:
+    def log_rows(self, label: Hashable, room: int = 2) -> np.ndarray:
         """List ln p of every state in each observed configuration.
 
         Parameters
         ----------
         label : hashable
             What a message calls the child.
+        room : int, default=2
+            For how many floats in place of each there must be room, with what is made of them.
 
         Returns
         -------
@@ -198,9 +214,8 @@ class ConditionalTable:
             If there is no room for it.
         """
         n_observed, r = len(self.configurations), self.cardinality
-        # What is made of the rows takes as much again.
         refuse_array(
-            2 * n_observed * r,
+            room * n_observed * r,
             f"The table of {brief(label)} has {n_observed:,} observed configurations of its "
             f"parents and {r:,} states, and to list all takes",
             "Leave out columns that are different in nearly every row, such as identifiers.",
@@ -208,7 +223,18 @@ class ConditionalTable:
         return self.first_log_rows(n_observed, r)
 
     def first_log_rows(self, n_rows: int, n_states: int) -> np.ndarray:
-        """ln p of at most so many states in at most so many observed configurations, in nats."""
+        """List ln p of the first states in the first observed configurations.
+
+        Parameters
+        ----------
+        n_rows, n_states : int
+            How many at most.
+
+        Returns
+        -------
+        ndarray of shape (n_rows, n_states)
+            In nats; smaller where there are fewer.
+        """
         n_states = min(n_states, self.cardinality)
         rows = np.repeat(self.log_others[:n_rows, None], n_states, axis=1)
         # In its own type, since numpy would compare large integers of two types as floats.

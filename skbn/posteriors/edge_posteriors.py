@@ -142,6 +142,7 @@ def edge_posteriors(
     with kept_short():
         validate_parameter_constraints(_PARAMETERS, parameters, caller_name="edge_posteriors")
     reading = read_table(X, None, sample_weight, categories)
+    reading.warn_of_columns()
     labels = reading.labels
     scores = LocalScores(
         reading.data, as_score(score_type), ess, read_graph_prior(graph_prior, labels)
@@ -153,6 +154,7 @@ def edge_posteriors(
     # Sums over all graphs are imported when they are asked for.
     from skbn.posteriors.marginal_likelihood import posterior_of
 
+    reading.warn_of_weights()
     return posterior_of(
         scores, labels, constraints, prior=prior, max_memory=max_memory, n_jobs=n_jobs
     )

@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterator, Sequence
 import numpy as np
 from joblib import effective_n_jobs
 
+from skbn.counting.data import CategoricalData
 from skbn.counting.memory import memory_limit
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import LogPrior
@@ -14,9 +15,15 @@ from skbn.posteriors.graph_counts import log_prior_total
 from skbn.posteriors.graph_posterior import EdgePosteriors, GraphState, refuse_sums
 from skbn.posteriors.graph_sums import GraphSums, sum_over_members
 from skbn.scores.local_scores import LocalScores
+from skbn.scores.saturated import SaturatedFamilies
 from skbn.subsets.all_families import AllFamilies
+from skbn.subsets.parent_sets import bits
 from skbn.subsets.subset_scores import SubsetScores
 from skbn.subsets.workers import Workers
+
+# Less of the posterior of a variable's parents than this is not worth a warning.
+_LITTLE = 0.1
+_N_STEPS = 16
 
 
 def posterior_of(
@@ -62,6 +69,9 @@ def posterior_of(
                 ancestors[order[bit], order] = within
         parents = sums.parent_sets(given)
         sums.release()
+    _likely_saturated(parents, order, scores.data, labels).warn(
+        "Of the parents of some variables more than a tenth of the posterior is on"
+    )
     edges = np.zeros((n, n))
     for bit in range(n):
         edges[order, order[bit]] = sum_over_members(parents[bit], bit)
@@ -105,6 +115,36 @@ def log_marginal_likelihoods(
             _refuse_nothing(log_sum)
             values.append(log_sum - total)
     return np.array(values)
+
+
+def _likely_saturated(
+    parents: np.ndarray, order: Sequence[int], data: CategoricalData, labels: Sequence[Hashable]
+) -> SaturatedFamilies:
+    """For each child of which such families have more than a tenth of the posterior, one of them.
+
+    Of the families that may be such, those are counted to which equal steps through their
+    posterior lead: likely ones surely, and of many unlikely ones as many as is their due.
+    """
+    found = []
+    log_states = np.log(data.cardinalities[order])
+    for bit, row in enumerate(parents):
+        others = [b for b in range(len(order)) if b != bit]
+        sizes = np.zeros(1)
+        for other in others:
+            sizes = np.concatenate([sizes, sizes + log_states[other]])
+        large = np.flatnonzero(sizes > math.log(data.n_rows_counted / 2))
+        shares = np.cumsum(row[large])
+        if not len(large) or shares[-1] <= _LITTLE:
+            continue
+        steps = (np.arange(_N_STEPS) + 0.5) / _N_STEPS * shares[-1]
+        families = [
+            (order[bit], sorted(order[others[b]] for b in bits(place)))
+            for place in large[np.searchsorted(shares, steps)].tolist()
+        ]
+        saturated = SaturatedFamilies.among(families, data, labels).families
+        if len(saturated) / _N_STEPS * shares[-1] > _LITTLE:
+            found.append(max(saturated, key=lambda family: family.n_configurations))
+    return SaturatedFamilies(found, data.n_rows_counted)
 
 
 def _plans(

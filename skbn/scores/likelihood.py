@@ -47,8 +47,11 @@ def n_free_parameters(family: Family) -> float:
 class BIC(LogLikelihood):
     """Bayesian information criterion, in nats: loglik - (ln N / 2) (r - 1) q.
 
-    Schwarz (1978). Not multiplied by -2: higher is better.
+    Schwarz (1978). Not multiplied by -2: higher is better. Weights that sum to at most 1 are
+    refused: ln N would make parameters free, or a gain.
     """
+
+    takes_log_of_rows: ClassVar[bool] = True
 
     def constant(self, family: Family) -> float:
         price = 0.5 * math.log(family.n_samples)

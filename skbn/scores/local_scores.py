@@ -65,7 +65,8 @@ class LocalScores:
     Raises
     ------
     ValueError
-        For fractional weights under a score that needs whole counts.
+        For fractional weights under a score that needs whole counts, and for weights that sum to
+        at most 1 under BIC and MDL.
 
     Attributes
     ----------
@@ -83,6 +84,8 @@ class LocalScores:
     ) -> None:
         if score.needs_whole_counts:
             _refuse_fractions(data, score)
+        if score.takes_log_of_rows:
+            _refuse_shares(data, score)
         self.data = data
         self.score = score
         self.ess = float(ess)
@@ -297,6 +300,16 @@ def _refuse_fractions(data: CategoricalData, score: Score) -> None:
             f"The score {type(score).__name__} needs whole counts, as all NML scores do, but with "
             f"this sample_weight a row counts {fractional[0]:g} times. Pass whole weights, or "
             "choose a score that takes fractional ones, such as 'bdeu' or 'bic'."
+        )
+
+
+def _refuse_shares(data: CategoricalData, score: Score) -> None:
+    if data.is_at_most_a_row:
+        raise ValueError(
+            f"{type(score).__name__} charges ln(N) / 2 nats for every parameter, with N the sum of "
+            f"sample_weight, which must be more than 1; it is {data.n_samples:.6g}, which makes "
+            "parameters free, or a gain. A weight says how often its row counts. If the weights "
+            "are shares, scale them to a mean of 1: sample_weight / numpy.mean(sample_weight)."
         )
 
 

@@ -13,7 +13,6 @@ states: a local score is the number of the set {child} u parents less that of th
 score is a `SetScore`.
 """
 
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from numbers import Real
@@ -113,6 +112,8 @@ class Score(ABC):
     tabulated: ClassVar[bool] = False
     needs_whole_counts: ClassVar[bool] = False
     uses_ess: ClassVar[bool] = True
+    # Whether ln N is a price, which weights that sum to one row or less would turn into a gain.
+    takes_log_of_rows: ClassVar[bool] = False
 
     @classmethod
     def __subclasshook__(cls, other: type) -> bool:
@@ -203,17 +204,15 @@ def constant_of(score: Score, family: Family) -> float:
     Raises
     ------
     ValueError
-        If it is no real number, or infinite but for -inf.
+        If it is no real number.
     """
     came = score.constant(family)
-    is_number = isinstance(came, Real) or (isinstance(came, np.ndarray) and came.ndim == 0)
-    value = float(came) if is_number else math.nan
-    if not value < math.inf:
+    if not isinstance(came, Real) and not (isinstance(came, np.ndarray) and came.ndim == 0):
         raise ValueError(
             f"{_name_of(score.constant)} returned {_described(came)}. Return one real number, in "
             "nats, or -inf to forbid the parents."
         )
-    return value
+    return float(came)
 
 
 def _name_of(method: Callable) -> str:

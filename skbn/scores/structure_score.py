@@ -59,4 +59,6 @@ def structure_score(
     refuse_steps(graph, "structure_score(pipe[:-1].transform(X), pipe[-1])")
     reading = read_table(X, None, sample_weight, categories)
     dag = read_graph(graph, reading.labels)
-    return LocalScores(reading.data, score, ess).total(dag.all_parents())
+    scores = LocalScores(reading.data, score, ess)
+    reading.warn_of_weights()
+    return scores.total(dag.all_parents())

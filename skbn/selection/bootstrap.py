@@ -15,7 +15,9 @@ from sklearn.utils.validation import _num_samples
 from skbn.estimators.estimator import BayesNetStructureEstimator
 from skbn.graphs.equivalence import cpdag_of
 from skbn.messages import brief, first_few
+from skbn.scores.saturated import SaturatedFamilies
 from skbn.tables.encoding import open_table
+from skbn.tables.reading import warn_of_columns
 
 if TYPE_CHECKING:
     import pandas
@@ -138,6 +140,11 @@ def bootstrap_edges(
         As `fit` of the estimator; for an estimator of another kind, a search among them; and for
         a pipeline whose steps make other columns of other rows.
 
+    Warns
+    -----
+    DataWarning
+        As `fit` of the estimator, but once for all resamples.
+
     See Also
     --------
     NetworkDisplay : Draws frequencies as widths of edges.
@@ -174,7 +181,7 @@ def bootstrap_edges(
             + ". Of a search pass best_estimator_."
         )
     if final is estimator or len(estimator) == 1:
-        before, levels, n_rows = None, final._levels(X, y), open_table(X).shape[0]
+        before, levels, n_rows = None, final._levels(X, y, warn=True), open_table(X).shape[0]
     else:
         if isinstance(X, Mapping):
             raise TypeError("X must be an array or a data frame, got a dictionary.")
@@ -184,7 +191,7 @@ def bootstrap_edges(
     found = Parallel(n_jobs=n_jobs)(
         delayed(_resample)(before, final, X, y, n_rows, levels, *pair) for pair in seeds.tolist()
     )
-    labels, directed, compelled = zip(*found, strict=True)
+    labels, directed, compelled, saturated, no_categories = zip(*found, strict=True)
     other = next((names for names in labels if names != labels[0]), None)
     if other is not None:
         one, other = (
@@ -197,6 +204,11 @@ def bootstrap_edges(
             "pass the last step and the table: bootstrap_edges(pipe[-1], "
             "pipe[:-1].fit_transform(X, y), y)."
         )
+    # One word for all resamples, that of the first which has something to say.
+    warn_of_columns(next(filter(None, no_categories), []), n_rows)
+    told = [one for one in saturated if one.families]
+    if told:
+        told[0].warn(f"{len(told):,} of {n_resamples:,} resampled graphs have, as one of them,")
     return BootstrapEdges(
         labels[0], int(n_resamples), np.mean(directed, axis=0), np.mean(compelled, axis=0)
     )
@@ -205,8 +217,12 @@ def bootstrap_edges(
 def _resample(
     before: Pipeline | None, estimator: Any, X: Any, y: Any, n_rows: int, levels: dict | None,
     row_seed: int, search_seed: int,
-) -> tuple[list[Hashable], np.ndarray, np.ndarray]:
-    """Labels, the edges of the graph learned, and those of them that are compelled."""
+) -> tuple[list[Hashable], np.ndarray, np.ndarray, SaturatedFamilies, list]:
+    """Labels, the edges of the graph learned, those of them that are compelled, and doubts.
+
+    The doubts are of families, and of columns where the steps of a pipeline make them.
+    """
+    no_categories = []
     drawn = np.random.default_rng(row_seed).integers(n_rows, size=n_rows)
     if before is not None:
         # The steps see the rows that were drawn, as often as they were. The whole table then goes
@@ -214,10 +230,13 @@ def _resample(
         y_drawn = None if y is None else _safe_indexing(y, drawn)
         X = clone(before).fit(_safe_indexing(X, drawn), y_drawn).transform(X)
     if levels is None:
-        levels = estimator._levels(X, y)
+        reading = clone(estimator)._read(X, y, None)[2]
+        levels = dict(zip(reading.labels, reading.categories, strict=True))
+        no_categories = reading.no_categories
     # Rows that are not drawn have weight zero.
     weights = np.bincount(drawn, minlength=n_rows).astype(np.float64)
     copy = clone(estimator).set_params(categories=levels, random_state=search_seed)
-    adjacency = copy.fit(X, y, sample_weight=weights).adjacency_
+    saturated = copy._fit(X, y, weights)
+    adjacency = copy.adjacency_
     either_way = cpdag_of(adjacency)
-    return list(levels), adjacency, either_way & ~either_way.T
+    return list(levels), adjacency, either_way & ~either_way.T, saturated, no_categories

@@ -209,6 +209,7 @@ def ess_path(
     search = _read_search(search, init, n_restarts, max_iter, n_jobs)
     score = as_score(score_type)
     reading = read_table(X, None, sample_weight, categories)
+    reading.warn_of_columns()
     data, labels = reading.data, reading.labels
     learning = Learning(
         data=data,
@@ -229,6 +230,8 @@ def ess_path(
     sums = learning.log_marginal_likelihoods(grid) if all_graphs else None
     learning.expect(grid)
     runs = [learning.graph(ess) for ess in grid]
+    reading.warn_of_weights()
+    learning.saturated(runs).warn("The best graphs have")
 
     scores = np.array([one.best.score for one in runs])
     place = int(np.argmax(scores))

@@ -239,7 +239,10 @@ class ESSSearchCV(Persistent, BaseSearchCV):
         self.scorer_ = scorer
         of_whole = context.subcontext("whole table", max_subtasks=len(_POLICIES))
         of_whole.call_on_fit_task_begin(**told)
-        fit_whole = _fitter(estimator, X, y, np.arange(_num_samples(X)), routed.estimator.fit, [])
+        fit_whole = _fitter(
+            estimator, X, y, np.arange(_num_samples(X)), routed.estimator.fit, [],
+            warn=not self.refit,  # the refit warns by itself
+        )
         for (policy, ess), fits in zip(
             _POLICIES.items(), by_candidate[len(grid) :], strict=True
         ):
@@ -447,7 +450,9 @@ def _with_classes(scorer, classes, score_params):
     return told
 
 
-def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str], Any]:
+def _fitter(
+    estimator, X, y, train, fit_params, grid, warn=False
+) -> Callable[[float | str], Any]:
     """Function that fits one ESS on the rows `train`; all that does not depend on it is done once.
 
     The levels are those of the whole table, after what a pipeline makes of it.
@@ -462,7 +467,7 @@ def _fitter(estimator, X, y, train, fit_params, grid) -> Callable[[float | str],
         name = estimator.steps[-1][0]
         whole = pipeline[:-1].transform(X) if len(pipeline) > 1 else X
         weights = pipeline._check_method_params("fit", fit_params)[name]["fit"].get("sample_weight")
-    levels = final._levels(whole, y, weights)
+    levels = final._levels(whole, y, weights, warn)
     fit_final = clone(final).set_params(categories=levels)._fitter(*received, grid)
 
     def fit(ess):

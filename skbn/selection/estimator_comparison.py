@@ -110,14 +110,15 @@ def compare_estimators(
     classify = all(kinds.values())
     checked = check_cv(cv, y if classify else None, classifier=classify)
     splits = list(checked.split(*indexable(X, y)))
-    rows = []
+    rows, is_told = [], False
     for name, estimator in estimators.items():
         estimator = clone(estimator)
         if isinstance(estimator, (BayesNetStructureEstimator, BayesNetAverager)) and isinstance(
             estimator.categories, str
         ):
             # A level is part of the domain: folds that lack one could not judge it.
-            estimator.set_params(categories=estimator._levels(X, y))
+            estimator.set_params(categories=estimator._levels(X, y, warn=not is_told))
+            is_told = True
         found = cross_validate(
             estimator, X, y, cv=splits, n_jobs=n_jobs, return_estimator=True, error_score="raise",
             scoring=_class_log_probability if classify else None,

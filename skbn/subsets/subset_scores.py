@@ -207,6 +207,16 @@ class SubsetScores:
             ]
         return [Layer(lambda signature: of_signature(signature, None), nothing)]
 
+    def _constant(self, family: Family) -> float:
+        value = constant_of(self._scores.score, family)
+        if not value < math.inf:
+            raise ValueError(
+                f"{self._scores.score!r} gave the constant {value} for a variable of "
+                f"{family.cardinality} states with {family.n_parents} parents. A score is a number "
+                "of nats, or -inf where a family may not be."
+            )
+        return value
+
     def _constants(self, k: int) -> np.ndarray:
         """Constants of the families of a child of class k, by signature of the parents."""
         constants = np.zeros(self._counting.signatures.n)
@@ -215,7 +225,7 @@ class SubsetScores:
         for signature in range(len(constants)):
             family = self._family_of_parents(k, signature)
             if family is not None:
-                constants[signature] = constant_of(self._scores.score, family)
+                constants[signature] = self._constant(family)
         return constants
 
     def _potential(self) -> np.ndarray | None:
@@ -230,7 +240,7 @@ class SubsetScores:
         for signature in range(1, signatures.n):
             values = [
                 potential[signature - signatures.strides[k]]
-                + constant_of(self._scores.score, self._family_of_set(k, signature))
+                + self._constant(self._family_of_set(k, signature))
                 for k, count in enumerate(signatures.members[signature]) if count
             ]
             tolerance = 1e-13 * max(map(abs, values))

@@ -1,10 +1,12 @@
 """The levels of one column: learned, or given, and its values numbered by them."""
 
+import re
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
+from skbn.counting.counts import FEW_KINDS, hardly_repeat
 from skbn.counting.data import smallest_code_type
 from skbn.messages import brief, first_few
 from skbn.tables.factors import Factor, library_of, read_factor, refuse_column
@@ -19,9 +21,14 @@ from skbn.tables.values import (
     keys_of,
 )
 
-# Levels of a column that is not asked about for being a name of rows.
-_MOST_KEPT = 20
+# Whole numbers with fewer rows than this to each, on average, are measurements.
+_ROWS_PER_NUMBER = 30
 _UNKNOWN, _MISSING = -1, -2
+# As pandas, polars and R write them.
+_TRUTH_VALUES = {name: name in ("True", "true", "TRUE")
+                 for name in ("True", "true", "TRUE", "False", "false", "FALSE")}
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_LONGEST_NUMBER = 40
 _DECLARE = "Every level must be declared at fit: {}list them with categories=."
 _DTYPES = {
     "pandas": "give the whole table a categorical dtype before it is split, X = "
@@ -32,6 +39,10 @@ _DTYPES = {
 _ENCODED = (
     "OrdinalEncoder writes -1 for a category that it did not see at fit: let "
     "handle_unknown='missing' take such cells for missing."
+)
+_RENAME = (
+    "Replace the column's values by the levels that they mean; a table that is read as text has "
+    "what its file says."
 )
 _LENIENT = "Or let handle_unknown='missing' take such cells for missing."
 
@@ -156,12 +167,13 @@ def apply_with_gaps(
     Parameters
     ----------
     values, label, levels
-        As for `apply_column`.
+        As for `apply_column`. A column that was read already may come as its Factor.
     unknown : {"error", "missing"}
         What values that are not among the levels are: refused, or as if the cell were missing. A
         column of which every value has another type than the levels is refused all the same.
     cure : str, optional
-        What a refusal advises; by default, what an estimator's user can do.
+        What a refusal advises where the types are right; by default, what an estimator's user can
+        do.
 
     Returns
     -------
@@ -178,11 +190,12 @@ def apply_with_gaps(
     >>> codes.tolist(), gaps.tolist()
     ([1, 0, 0], [False, True, True])
     """
-    factor = read_factor(values, label)
+    factor = values if isinstance(values, Factor) else read_factor(values, label)
     codes = _number(factor, levels)
     differ = _kinds_differ(factor.levels, levels)
     if unknown == "error" or differ:
         more = f" {_LENIENT}" if cure is None and not differ else ""
+        cure = _RENAME if cure is not None and differ else cure
         unknown = codes == _UNKNOWN
         if cure is None and _is_encoded(factor, unknown, levels):
             cure, more = _ENCODED, ""
@@ -198,6 +211,16 @@ def apply_with_gaps(
     return _compact(codes, len(levels)), gaps
 
 
+def are_no_categories(levels: np.ndarray, n_rows: float) -> bool:
+    """Whether levels that nobody declared look like measurements, or like names of rows.
+
+    Beyond a few levels: whole numbers with fewer than 30 rows to each, others with fewer than two.
+    """
+    if len(levels) > FEW_KINDS and is_number_type(type(levels[0])):
+        return n_rows < _ROWS_PER_NUMBER * len(levels)
+    return hardly_repeat(len(levels), n_rows)
+
+
 def positions_among(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
     """For each value its position in `levels`, -1 where it is not there."""
     narrow = min(values.dtype, levels.dtype, key=lambda dtype: dtype.itemsize)
@@ -208,6 +231,73 @@ def positions_among(values: np.ndarray, levels: np.ndarray) -> np.ndarray:
             values, levels = rounded
     position = {key: index for index, key in enumerate(keys_of(levels))}
     return np.array([position.get(key, -1) for key in keys_of(values)], dtype=np.intp)
+
+
+def levels_as_written(levels: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """The levels as `values` have them, where the two have no type in common.
+
+    A file says "1" and "True" of what the reader of a table makes numbers and truth values. So text
+    and numbers are the same level where the text says that number, text and truth values likewise,
+    and everything else where it reads the same. Numbers and truth values never are.
+
+    Parameters
+    ----------
+    levels, values : ndarray
+        All different; `values` are those that a column has, or a single one.
+
+    Returns
+    -------
+    ndarray of shape (n_levels,)
+        `levels` themselves where a type is common, and where two of them would become one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from skbn.tables.columns import levels_as_written
+    >>> levels_as_written(np.array(["0", "1", "2"]), np.array([1, 0])).tolist()
+    [0, 1, 2]
+    """
+    kinds = {kind_of(value) for value in values.tolist() if not is_missing(value)}
+    known = {kind_of(level) for level in levels.tolist() if not is_missing(level)}
+    if not kinds or not known or kinds & known:
+        return levels
+    # Of several values that say the same, as "1" and "1.0" do, the first is taken.
+    same = dict(zip(reversed(_keys_as_read(values)), reversed(values.tolist()), strict=True))
+    found = []
+    for level, key in zip(levels.tolist(), _keys_as_read(levels), strict=True):
+        read = _as_read(level)
+        if key in same:
+            found.append(same[key])
+        elif kind_of(read) in kinds:
+            found.append(read)
+        else:
+            found.append(str(level) if kinds == {"text"} and not is_missing(level) else level)
+    array = array_of_levels(found)
+    return array if len(set(keys_of(array))) == len(array) else levels
+
+
+def position_of(state: Any, levels: np.ndarray) -> int:
+    """The position of a state among the levels, by value or as written; -1 where it is not."""
+    if getattr(state, "__hash__", None) is None:
+        return -1
+    values = array_of_levels([state])
+    return int(positions_among(values, levels_as_written(levels, values))[0])
+
+
+def _keys_as_read(values: np.ndarray) -> list:
+    return keys_of(np.fromiter(map(_as_read, values.tolist()), dtype=object, count=len(values)))
+
+
+def _as_read(value: Any) -> Any:
+    """What readers of tables make of this value where a file has it; text if they keep that."""
+    if is_missing(value) or kind_of(value) in ("numbers", "truth values"):
+        return value
+    text = str(value)
+    if text in _TRUTH_VALUES:
+        return _TRUTH_VALUES[text]
+    if len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text):
+        return float(text) if set(text) & set(".eE") else int(text)
+    return text
 
 
 def _levels_by_hand(levels: Any, label: Any, missing: str) -> np.ndarray:
@@ -322,7 +412,7 @@ def _whole_range(strange: np.ndarray, levels: np.ndarray, label: Any) -> str:
 def _may_identify(factor: Factor, unknown: np.ndarray, levels: np.ndarray) -> bool:
     """Whether most cells are unknown and most of those differ, in a column of many levels."""
     n_unknown = int(unknown.sum())
-    if len(levels) <= _MOST_KEPT or 2 * n_unknown <= len(unknown):
+    if len(levels) <= FEW_KINDS or 2 * n_unknown <= len(unknown):
         return False
     return 2 * len(np.unique(factor.codes[unknown])) > n_unknown
 

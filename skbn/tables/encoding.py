@@ -61,7 +61,7 @@ def only_columns(
     wanted : collection of labels
         Others than the table's are passed over.
     """
-    entries = zip(table.names, table.columns, _entries_by_column(categories, table.names),
+    entries = zip(table.names, table.columns, entries_by_column(categories, table.names),
                   strict=True)
     kept = [(name, column, entry) for name, column, entry in entries if name in wanted]
     names, columns = [name for name, _, _ in kept], [column for _, column, _ in kept]
@@ -142,9 +142,9 @@ def learn_categories(
                 f"The mask of rows has {len(rows)} entries, the table {table.shape[0]} rows."
             )
         require_rows((int(np.count_nonzero(rows)), table.shape[1]))
-    entries = _entries_by_column(categories, labels)
+    entries = entries_by_column(categories, labels)
     read = partial(learn_column, rows=rows, missing=missing)
-    learned = _read_columns(read, table.columns, labels, entries)
+    learned = read_columns(read, table.columns, labels, entries)
     return _stack([codes for codes, _ in learned]), [levels for _, levels in learned]
 
 
@@ -170,7 +170,7 @@ def apply_categories(
     ValueError, TypeError
         As `skbn.tables.columns.apply_column`, and for tables without rows or columns.
     """
-    return _stack(_read_columns(apply_column, open_table(X).columns, labels, categories))
+    return _stack(read_columns(apply_column, open_table(X).columns, labels, categories))
 
 
 def apply_categories_with_gaps(
@@ -202,7 +202,7 @@ def apply_categories_with_gaps(
     if key in table.known:
         return table.known[key][0]
     apply = partial(apply_with_gaps, unknown=unknown, cure=cure)
-    read = _read_columns(apply, table.columns, labels, categories)
+    read = read_columns(apply, table.columns, labels, categories)
     missing = None
     if any(gaps is not None for _, gaps in read):
         missing = np.zeros((len(read), table.shape[0]), dtype=bool)
@@ -264,7 +264,7 @@ def open_table(X: Any) -> Table:
     return Table(array, None, array.shape, list(array.T))
 
 
-def _read_columns(read: Callable, columns: Sequence, labels: Sequence, levels: Sequence) -> list:
+def read_columns(read: Callable, columns: Sequence, labels: Sequence, levels: Sequence) -> list:
     """What `read` makes of each column; all that it cannot read are refused at once."""
     done, unusable = [], []
     for column, label, given in zip(columns, labels, levels, strict=True):
@@ -286,7 +286,7 @@ def _stack(codes: list[np.ndarray]) -> np.ndarray:
     return np.stack(codes, dtype=widest, casting="safe")
 
 
-def _entries_by_column(categories: Any, labels: Sequence[Any]) -> list:
+def entries_by_column(categories: Any, labels: Sequence[Any]) -> list:
     """One "auto" or list of levels for each column."""
     if isinstance(categories, str) and categories == "auto":
         return ["auto"] * len(labels)

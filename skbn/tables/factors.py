@@ -141,6 +141,12 @@ def open_series(values: Any) -> nw.Series | None:
     return nw.from_native(values, series_only=True) if is_series else None
 
 
+def declares_levels(values: Any) -> bool:
+    """Whether a column, as it came, has a categorical dtype, whatever the library calls it."""
+    column = open_series(values)
+    return column is not None and isinstance(column.dtype, (nw.Categorical, nw.Enum))
+
+
 def has_missing_cells(values: Any) -> bool:
     """Whether a column, as it came, has missing cells; infinity is none."""
     column = open_series(values)

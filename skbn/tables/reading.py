@@ -9,10 +9,16 @@ from sklearn.utils import column_or_1d
 from sklearn.utils.validation import _check_sample_weight
 
 from skbn.counting.data import CategoricalData
-from skbn.messages import brief
-from skbn.tables.columns import learn_column
-from skbn.tables.encoding import learn_categories, only_columns, open_table, table_labels
-from skbn.tables.factors import open_series, refuse_odd_array
+from skbn.messages import brief, first_few, warn_user
+from skbn.tables.columns import are_no_categories, learn_column
+from skbn.tables.encoding import (
+    entries_by_column,
+    learn_categories,
+    only_columns,
+    open_table,
+    table_labels,
+)
+from skbn.tables.factors import declares_levels, open_series, refuse_odd_array
 from skbn.tables.unusable import UnusableColumnsError
 from skbn.tables.values import array_of_levels
 
@@ -28,11 +34,53 @@ class Reading:
     categories : list of ndarray
         Levels of the variables.
     data : CategoricalData
+    n_rows : int
+        How many rows of weight above zero there were, before equal ones were merged.
+    no_categories : list of (label, int)
+        Columns that look like measurements or identifiers, and their numbers of levels.
     """
 
     labels: list[Hashable]
     categories: list[np.ndarray]
     data: CategoricalData
+    n_rows: int
+    no_categories: list[tuple[Hashable, int]]
+
+    def warn_of_columns(self) -> None:
+        """Warn of columns that look like measurements or identifiers, all at once."""
+        warn_of_columns(self.no_categories, self.n_rows)
+
+    def warn_of_weights(self) -> None:
+        """Warn of weights that are shares, and so next to no rows.
+
+        They sum to 1 at most, to 1 % of the rows, or to less than 3 and half of the rows: of less
+        than e rows BIC takes ever more edges the fewer they are.
+        """
+        total = self.data.n_samples
+        if not self.data.is_at_most_a_row and total >= max(
+            min(3.0, self.n_rows / 2), self.n_rows / 100
+        ):
+            return
+        warn_user(
+            f"sample_weight sums to {total:.6g} over {self.n_rows:,} row(s). A weight says how "
+            f"often its row counts, so together these say no more than {total:.6g} rows would: "
+            "next to nothing. If the weights are shares, scale them to a mean of 1: "
+            "sample_weight / numpy.mean(sample_weight)."
+        )
+
+
+def warn_of_columns(no_categories: list[tuple[Hashable, int]], n_rows: int) -> None:
+    """Warn of columns, by name and number of levels, that look like none of categories."""
+    if no_categories:
+        labels, numbers = zip(*no_categories, strict=True)
+        found = f"{first_few(labels)} with {first_few(numbers)} levels in {n_rows:,} rows"
+        warn_user(
+            "Columns that look like measurements or identifiers came where categories are wanted: "
+            f"{found}. Every value is a level of its own, and most have too few rows to learn "
+            'from. Cut measurements into bins with KBinsDiscretizer(encode="ordinal"), and drop '
+            "identifiers. Values that really are categories are declared by a categorical dtype "
+            "or categories=."
+        )
 
 
 def read_table(
@@ -109,7 +157,18 @@ def read_table(
         labels, levels = [*labels, label], [*levels, y_levels]
         codes = append_variable(codes, y_codes)
     data = CategoricalData.from_codes(codes, [len(states) for states in levels], weights)
-    return Reading(labels, levels, data)
+    n_rows = codes.shape[1]
+    columns = [*table.columns, *([] if y is None else [y])]
+    # The values of a class are what is to be told apart, however many.
+    of_y = [] if y is None else [None if y_missing == "error" else entry]
+    entries = [*entries_by_column(categories, table.names), *of_y]
+    no_categories = [
+        (label, len(states))
+        for label, states, column, entry in zip(labels, levels, columns, entries, strict=True)
+        if are_no_categories(states, max(n_rows, data.n_samples))
+        and isinstance(entry, str) and not declares_levels(column)
+    ]
+    return Reading(labels, levels, data, n_rows, no_categories)
 
 
 def open_target(y: Any, n_rows: int) -> Any:

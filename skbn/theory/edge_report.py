@@ -116,7 +116,8 @@ def edge_report(
         degrees_of_freedom : float
             d_F, not corrected for cells that were not observed.
         aic_change, bic_change : float
-            By the edge, in nats: N times the mutual information, less d_F or d_F ln(N) / 2.
+            By the edge, in nats: N times the mutual information, less d_F or d_F ln(N) / 2; no
+            BIC, but NaN, where the weights sum to at most 1.
         ess_low, ess_high : float
             The interval of equivalent sample sizes around `ess` in which the edge stays favoured,
             0 and infinity where it has no end; NaN if the edge is not favoured at `ess`.
@@ -179,6 +180,7 @@ def edge_report(
         table, y, sample_weight, categories, missing, y_label=target,
         only=_variables(graph, table.names),
     )
+    reading.warn_of_weights()
     labels = reading.labels
     dag = read_graph(graph, labels)
     edges = [(a, b, True) for a, b in dag.edges]
@@ -194,6 +196,7 @@ def edge_report(
             "given": [labels[other] for other in given],
             "present": present,
             **judge_edge(table, ess),
+            **({"bic_change": math.nan} if reading.data.is_at_most_a_row else {}),
         })
     return {name: _column([row[name] for row in rows], kind) for name, kind in _COLUMNS.items()}
 

@@ -4,6 +4,7 @@ import contextlib
 import gzip
 import io
 import itertools
+import json
 import math
 import re
 import tempfile
@@ -57,10 +58,13 @@ def written_by_hand(rng, known):
 
     quote, tables = rng.random() < 0.2, rng.random() < 0.3
     comma = pick(rng, [", ", ",", " "])
-    end = pick(rng, ["\n", "\r\n", " ", "\n\n", " // note\n", "/* a { note */\n"])
+    end = pick(rng, ["\n", "\r\n", " ", "\n\n", " // note\n", "/* a { note */\n", " # a } note\n"])
+    last = pick(rng, [";", ""])
     order = rng.permutation(known.n).tolist()
     lines = [pick(rng, ["network unknown {", 'network "a b" {\n property x = {1} ;', "NETWORK n {"])
              .replace("{1}", "1"), "}"]
+    if rng.random() < 0.2:
+        lines = ["# no network" if "\n" in end else ""]
     for j, (label, states) in enumerate(zip(known.labels, known.states, strict=True)):
         listed = comma.join(name(state) for state in states)
         lines += [f"variable {name(label)} {{",
@@ -75,13 +79,14 @@ def written_by_hand(rng, known):
         lines.append(f"probability ( {head} ) {{")
         if not given or tables:
             by_state = np.moveaxis(dense, -1, 0).ravel()
-            lines.append(f"table {comma.join(map(repr, by_state.tolist()))};")
+            lines.append(f"table {comma.join(map(repr, by_state.tolist()))}{last}")
         else:
             cells = list(itertools.product(*(range(known.sizes[p]) for p in given)))
             for cell in [cells[t] for t in rng.permutation(len(cells))]:
                 named = comma.join(name(known.states[p][c])
                                    for p, c in zip(given, cell, strict=True))
                 lines.append(f"({named}) {comma.join(map(repr, dense[cell].tolist()))};")
+            lines[-1] = lines[-1][:-1] + last
         lines.append("}")
     return end.join(lines) + end
 
@@ -206,9 +211,14 @@ class WriteCall:
         self.name = pick(rng, ["to_bif", "networkx", "to_dot", "svg"])
         self.options = {}
         if self.name == "to_bif":
-            if not known.is_writable:
-                self.flaws.append("!names")
             self.options["default_rows"] = bool(rng.random() < 0.5)
+            if rng.random() < 0.3:
+                self.options["portable"] = True
+                if max(known.sizes) == 1:
+                    self.flaws.append("!portable")
+            if not known.is_writable:
+                # What is left out needs no name.
+                self.flaws.append("?names" if "portable" in self.options else "!names")
             self.target = pick(rng, ["none", "text", "bytes", "path", "gz"])
             if rng.random() < 0.06:
                 self.flaws.append("!path_or_file")
@@ -216,6 +226,11 @@ class WriteCall:
         self.damage = None
         if self.name == "networkx":
             self.graph = known.network.to_networkx()
+            if known.is_writable and rng.random() < 0.3:
+                import networkx as nx
+
+                text = json.dumps(nx.node_link_data(self.graph))
+                self.graph = nx.node_link_graph(json.loads(text))
             if rng.random() < 0.5:
                 self._damage(rng)
 
@@ -224,14 +239,26 @@ class WriteCall:
 
         graph, known = self.graph, self.known
         node = known.labels[int(rng.integers(known.n))]
-        data = graph.nodes[node]
+        data, place = graph.nodes[node], known.labels.index(node)
+        if rng.random() < 0.9:
+            data.pop("dtype", None)
+            table = known.network.tables[place]
+            data.update(states=known.network.categories[place],
+                        configurations=table.configurations,
+                        log_probabilities=table.log_probabilities)
         self.damage = damage = pick(rng, [
             "kind", "lacks", "states", "rows", "sum", "nan", "edge", "extra", "cycle", "codes",
             "object", "positive", "repeated state", "rename",
         ])
-        r = len(data["states"])
+        r = known.sizes[place]
         flaw = "!graph"
-        if damage == "kind":
+        if isinstance(data["log_probabilities"], str):
+            # As they come: text, which is cut.
+            self.damage, flaw = "text", "?graph"
+            name = pick(rng, ["states", "configurations", "log_probabilities"])
+            text = str(data[name])
+            data[name] = text[: int(rng.integers(len(text)))] + pick(rng, ["", "]", "[[", "{}"])
+        elif damage == "kind":
             self.graph = pick(rng, [None, 3, "graph", [(1, 2)], nx.Graph(), np.eye(2),
                                     nx.Graph([("a", "b")]), object()])
         elif damage == "lacks":
@@ -254,7 +281,7 @@ class WriteCall:
                 np.full_like(data["configurations"], 77, dtype=int)[:, ::-1],
                 data["configurations"] + 0.5, "text", None, data["configurations"][:-1],
             ])
-            if not known.parents[known.labels.index(node)]:
+            if not known.parents[place]:
                 flaw = "?graph"
         elif damage == "edge" and graph.edges:
             graph.remove_edge(*pick(rng, list(graph.edges)))
@@ -264,7 +291,7 @@ class WriteCall:
             flaw = "?graph" if (known.labels.index(pair[0]), known.labels.index(pair[1])) in (
                 known.edges) else "!graph"
         elif damage == "cycle":
-            graph.add_edge(node, node, position=len(known.parents[known.labels.index(node)]))
+            graph.add_edge(node, node, position=len(known.parents[place]))
         elif damage == "object":
             data["log_probabilities"] = data["log_probabilities"].astype(object).tolist()
             data["states"] = data["states"].tolist()
@@ -308,9 +335,12 @@ class WriteCall:
     def check(self, rng):
         known = self.known
         if self.name == "to_bif":
-            same_network(known, read_bif(io.StringIO(self.result)), "the text gives other")
-            if self.copy is not None:
-                same_network(known, self.copy, "the file gives other")
+            if self.options.get("portable") and min(known.sizes) == 1:
+                require("[ 1 ]" not in self.result, "a variable of one state", self.result)
+            else:
+                same_network(known, read_bif(io.StringIO(self.result)), "the text gives other")
+                if self.copy is not None:
+                    same_network(known, self.copy, "the file gives other")
             for _ in range(3):
                 try:
                     other = read_bif(io.StringIO(damaged(rng, self.result)))
