@@ -115,6 +115,7 @@ DOORS = {
     "score": lambda X: structure_score(X, []),
     "analytic": lambda X: analytic_ess(X, []),
     "report": lambda X: edge_report([], X, ess=1.0),
+    # Of the columns that are asked about.
     "contingency": lambda X: contingency_table(X, *X.columns[:2], given=list(X.columns[2:])),
     "bootstrap": lambda X: bootstrap_edges(BayesNetStructureEstimator(), X, n_resamples=2),
     "compare": lambda X: compare_estimators([BayesNetStructureEstimator()], X),
