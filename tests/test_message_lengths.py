@@ -1,8 +1,10 @@
 """Messages are a few lines, however wide the table is and however long its names and cells are."""
 
+import ast
 import datetime
 import io
 import itertools
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
+import skbn
 from skbn import (
     BayesNetAverager,
     BayesNetClassifier,
@@ -86,6 +89,24 @@ def test_lists_are_cut_after_the_first_few():
     assert first_few(np.array([True, False])) == "True, False"
     assert first_few(["a", "b", "c"], 2, " -> ") == "'a' -> 'b' and 1 more"
     assert first_few([1.25, 2], write="{:.1f}".format) == "1.2, 2.0"
+
+
+def test_no_message_writes_values_in_another_way():
+    package = Path(skbn.__file__).parent
+    for path in package.rglob("*.py"):
+        if path.name == "messages.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) or (
+                isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn"
+            ):
+                odd = [
+                    ast.unparse(part) for part in ast.walk(node)
+                    if (isinstance(part, ast.FormattedValue) and part.conversion == ord("r"))
+                    or (isinstance(part, ast.Name) and part.id in ("repr", "reprlib"))
+                ]
+                # The name of an attribute, which Python itself would write out.
+                assert not odd or path.name == "__init__.py", (path, node.lineno, odd)
 
 
 # Columns that cannot be read.
