@@ -537,6 +537,7 @@ def levels_calls():
             f"network a {{ }} variable {odd} {{ type discrete [ 1 ] {{ {odd} }}; }}" * 2)),
         "bif, states": lambda: read_bif(io.StringIO(
             f"network a {{ }} variable {odd} {{ type discrete [ 2 ] {{ {odd}, {odd} }}; }}")),
+        "bif, a file's name": lambda: read_bif(Named("network")),
         "bif, cycle": lambda: read_bif(io.StringIO(cyclic_bif([f"{odd}{j}" for j in range(40)]))),
         **{f"networkx, {what}": lambda graph=graph: from_networkx(graph)
            for what, graph in graphs.items()},
@@ -547,6 +548,12 @@ def levels_calls():
         "display of a column": lambda: NetworkDisplay.from_estimator(bn, target=odd),
         "given a column": lambda: contingency_table(table, a, b, given=[c, c]),
     }
+
+
+class Named(io.StringIO):
+    """A file with a long name."""
+
+    name = "folder/" * 999
 
 
 def parity_of(names):
@@ -577,3 +584,19 @@ LEVELS_CALLS = levels_calls()
 @pytest.mark.parametrize("name", LEVELS_CALLS)
 def test_names_and_levels_of_networks(name):
     assert 20 < len(said_by(LEVELS_CALLS[name], OSError, AttributeError)) < LONGEST
+
+
+@pytest.mark.parametrize("names", [LONG_NAMES, TUPLES], ids=["long", "tuples"])
+def test_names_in_warnings(names):
+    rng = np.random.default_rng(0)
+    identifiers = pd.DataFrame(
+        rng.permuted(np.arange(300)[:, None].repeat(60, axis=1), axis=0).astype(str),
+        columns=pd.Index(names[:60], tupleize_cols=False))
+    few = pd.DataFrame(
+        rng.integers(3, size=(60, 9)), columns=pd.Index(names[:9], tupleize_cols=False))
+    for call in (lambda: BayesNetStructureEstimator(max_iter=0).fit(identifiers),
+                 lambda: BayesNetStructureEstimator(init="full", max_iter=0).fit(few),
+                 lambda: edge_posteriors(few)):
+        with pytest.warns(DataWarning) as caught:
+            call()
+        assert all(len(str(warning.message)) < LONGEST for warning in caught)
