@@ -7,7 +7,7 @@ from itertools import islice
 import numpy as np
 
 from skbn.counting.counts import count_joint_states
-from skbn.messages import first_few
+from skbn.messages import brief, first_few
 from skbn.scores.by_name import SCORES
 from skbn.scores.local_scores import LocalScores
 from skbn.scores.score import Family, constant_of, no_constant, terms_of
@@ -254,7 +254,7 @@ class SubsetScores:
         value = constant_of(self._scores.score, family)
         if not value < math.inf:
             raise ValueError(
-                f"{self._scores.score!r} gave the constant {value} for a variable of "
+                f"{brief(self._scores.score)} gave the constant {value} for a variable of "
                 f"{family.cardinality} states with {family.n_parents} parents. A score is a number "
                 "of nats, or -inf where a family may not be."
             )
