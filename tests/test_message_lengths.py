@@ -1,8 +1,10 @@
 """Messages are a few lines, however wide the table is and however long its names and cells are."""
 
+import ast
 import datetime
 import io
 import itertools
+from pathlib import Path
 
 import networkx as nx
 import numpy as np
@@ -13,6 +15,7 @@ import pytest
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.pipeline import make_pipeline
 
+import skbn
 from skbn import (
     BayesNetAverager,
     BayesNetClassifier,
@@ -88,6 +91,24 @@ def test_lists_are_cut_after_the_first_few():
     assert first_few([1.25, 2], write="{:.1f}".format) == "1.2, 2.0"
 
 
+def test_no_message_writes_values_in_another_way():
+    package = Path(skbn.__file__).parent
+    for path in package.rglob("*.py"):
+        if path.name == "messages.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Raise) or (
+                isinstance(node, ast.Call) and getattr(node.func, "attr", "") == "warn"
+            ):
+                odd = [
+                    ast.unparse(part) for part in ast.walk(node)
+                    if (isinstance(part, ast.FormattedValue) and part.conversion == ord("r"))
+                    or (isinstance(part, ast.Name) and part.id in ("repr", "reprlib"))
+                ]
+                # The name of an attribute, which Python itself would write out.
+                assert not odd or path.name == "__init__.py", (path, node.lineno, odd)
+
+
 # Columns that cannot be read.
 
 
@@ -115,6 +136,7 @@ DOORS = {
     "score": lambda X: structure_score(X, []),
     "analytic": lambda X: analytic_ess(X, []),
     "report": lambda X: edge_report([], X, ess=1.0),
+    # Of the columns that are asked about.
     "contingency": lambda X: contingency_table(X, *X.columns[:2], given=list(X.columns[2:])),
     "bootstrap": lambda X: bootstrap_edges(BayesNetStructureEstimator(), X, n_resamples=2),
     "compare": lambda X: compare_estimators([BayesNetStructureEstimator()], X),
@@ -515,6 +537,7 @@ def levels_calls():
             f"network a {{ }} variable {odd} {{ type discrete [ 1 ] {{ {odd} }}; }}" * 2)),
         "bif, states": lambda: read_bif(io.StringIO(
             f"network a {{ }} variable {odd} {{ type discrete [ 2 ] {{ {odd}, {odd} }}; }}")),
+        "bif, a file's name": lambda: read_bif(Named("network")),
         "bif, cycle": lambda: read_bif(io.StringIO(cyclic_bif([f"{odd}{j}" for j in range(40)]))),
         **{f"networkx, {what}": lambda graph=graph: from_networkx(graph)
            for what, graph in graphs.items()},
@@ -525,6 +548,12 @@ def levels_calls():
         "display of a column": lambda: NetworkDisplay.from_estimator(bn, target=odd),
         "given a column": lambda: contingency_table(table, a, b, given=[c, c]),
     }
+
+
+class Named(io.StringIO):
+    """A file with a long name."""
+
+    name = "folder/" * 999
 
 
 def parity_of(names):
@@ -555,3 +584,19 @@ LEVELS_CALLS = levels_calls()
 @pytest.mark.parametrize("name", LEVELS_CALLS)
 def test_names_and_levels_of_networks(name):
     assert 20 < len(said_by(LEVELS_CALLS[name], OSError, AttributeError)) < LONGEST
+
+
+@pytest.mark.parametrize("names", [LONG_NAMES, TUPLES], ids=["long", "tuples"])
+def test_names_in_warnings(names):
+    rng = np.random.default_rng(0)
+    identifiers = pd.DataFrame(
+        rng.permuted(np.arange(300)[:, None].repeat(60, axis=1), axis=0).astype(str),
+        columns=pd.Index(names[:60], tupleize_cols=False))
+    few = pd.DataFrame(
+        rng.integers(3, size=(60, 9)), columns=pd.Index(names[:9], tupleize_cols=False))
+    for call in (lambda: BayesNetStructureEstimator(max_iter=0).fit(identifiers),
+                 lambda: BayesNetStructureEstimator(init="full", max_iter=0).fit(few),
+                 lambda: edge_posteriors(few)):
+        with pytest.warns(DataWarning) as caught:
+            call()
+        assert all(len(str(warning.message)) < LONGEST for warning in caught)

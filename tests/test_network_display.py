@@ -1,11 +1,14 @@
 """Pictures of networks, in figures and in notebooks."""
 
+import itertools
 import re
 from xml.etree import ElementTree
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from sklearn import set_config
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
@@ -22,7 +25,7 @@ from skbn import (
     edge_posteriors,
     edge_report,
 )
-from skbn.drawing.graph_picture import KINDS, picture_of
+from skbn.drawing.graph_picture import KINDS, picture_of, short_texts
 from skbn.drawing.network_svg import svg_text
 from skbn.networks.network import BayesianNetwork
 
@@ -153,6 +156,53 @@ def test_awkward_names_are_drawn():
     display = NetworkDisplay.from_graph([(AWKWARD[0], name) for name in AWKWARD[1:]])
     display.figure_.canvas.draw()
     assert display.picture_.texts[1] == "a very long name that nob…"
+
+
+ALIKE = {
+    # Two beginnings, and where they differ after those.
+    "ends": ["share of households that own a car", "share of households that own a dog"],
+    "middles": [f"{'x' * 40}{a}{'y' * 40}" for a in "abc"],
+    "two places": [f"{'x' * 40}{a}{'y' * 40}{b}{'z' * 40}" for a in "abc" for b in "de"],
+    "lengths": ["x" * 26, "x" * 80, "x" * 81, "x" * 25 + "…", "x" * 25 + "…z"],
+    "many places": ["x".join("q" * 30 + sign for sign in signs)
+                    for signs in itertools.product("ab", repeat=6)],
+    "numbers of thousands": [f"{'gene' * 10}{j}" for j in range(3000)],
+}
+
+
+@pytest.mark.parametrize("names", ALIKE.values(), ids=ALIKE)
+def test_different_names_are_different_when_they_are_cut(names):
+    texts = short_texts(names)
+    assert len(set(texts)) == len(names)
+    assert max(map(len, texts)) <= 26
+    # Each begins as its name does, and all else in it is a part of the name, or its number.
+    for place, (name, text) in enumerate(zip(names, texts, strict=True)):
+        first, *parts = text.removesuffix(f" #{place}").split("…")
+        assert name.startswith(first) and all(part in name for part in parts)
+
+
+def test_where_names_differ_is_shown():
+    assert short_texts(ALIKE["ends"]) == ["share of…s that own a car", "share of…s that own a dog"]
+    assert [text[8:14] for text in short_texts(ALIKE["middles"])] == ["…xxayy", "…xxbyy", "…xxcyy"]
+    # Names that are short, or long and like no other, are as they were.
+    assert short_texts(["age", "y" * 30, "age (years)"]) == ["age", "y" * 25 + "…", "age (years)"]
+    # Those that are written alike, whole, are left alike.
+    assert short_texts([5, "5"]) == ["5", "5"]
+
+
+@settings(deadline=None)
+@given(st.lists(st.text("ab…", min_size=0, max_size=60), unique=True, max_size=12))
+def test_any_different_names_are_different(names):
+    assert len(set(short_texts(names))) == len(names)
+
+
+def test_networks_of_names_that_begin_alike_are_drawn_with_different_texts():
+    names = ALIKE["two places"]
+    display = NetworkDisplay.from_graph(list(itertools.pairwise(names)))
+    display.figure_.canvas.draw()
+    assert len(set(display.picture_.texts)) == len(names)
+    texts, titles, _ = read_svg(svg_text(display.picture_, names))
+    assert len(set(texts)) == len(names) and titles == names
 
 
 def read_svg(text):

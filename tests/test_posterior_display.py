@@ -1,5 +1,7 @@
 """The heat map of edge posteriors."""
 
+import itertools
+
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
@@ -41,6 +43,44 @@ def test_the_matrix_is_drawn_with_names_and_numbers(plt, X):
     text = next(t for t in display.texts_ if t.get_position() == (1, 0))
     assert text.get_text() == f"{posterior.edges[0, 1]:.2f}".removeprefix("0")
     assert "posterior probability" in display.colorbar_.ax.get_ylabel()
+
+
+NAMES = {
+    "signs": ["$x^$", "cost in $", "$a$ and $b$", r"\$5$", "a_b^2 %#{}"],
+    "long": ["y" * 80, "z" * 5000, "tall\nname", "age", ("a tuple",) * 40],
+    "alike": [f"{'share of households that ' * 4}own {thing}" for thing in "abcde"],
+}
+
+
+@pytest.mark.parametrize("names", NAMES.values(), ids=NAMES)
+def test_names_are_drawn_as_they_are_and_leave_room(plt, names):
+    display = EdgePosteriorDisplay(np.full((5, 5), 0.5), names).plot()
+    display.figure_.canvas.draw()  # a formula that is none, or no room, would be an error
+    for axis in (display.ax_.xaxis, display.ax_.yaxis):
+        labels = axis.get_ticklabels()
+        texts = [label.get_text() for label in labels]
+        assert len(set(texts)) == 5
+        assert max(map(len, texts)) <= 26
+        assert not any(label.get_parse_math() for label in labels)
+        if names is NAMES["signs"]:
+            assert texts == names
+        if names is NAMES["alike"]:
+            assert [text[-5:] for text in texts] == [f"own {thing}" for thing in "abcde"]
+    inside = display.ax_.get_window_extent()
+    whole = display.figure_.bbox
+    assert inside.width > 0.3 * whole.width and inside.height > 0.3 * whole.height
+
+
+def test_every_name_of_many_has_a_line_of_its_own(plt):
+    n = 40
+    display = EdgePosteriorDisplay(np.zeros((n, n)), [f"column {j}" for j in range(n)]).plot()
+    display.figure_.canvas.draw()
+    boxes = [label.get_window_extent() for label in display.ax_.get_yticklabels()]
+    assert all(upper.y0 > lower.y1 - 2 for upper, lower in itertools.pairwise(boxes))
+    # The axes of others are left as they are.
+    figure, ax = plt.subplots(figsize=(3, 3))
+    EdgePosteriorDisplay(np.zeros((n, n)), list(range(n))).plot(ax=ax)
+    assert figure.get_size_inches().tolist() == [3, 3]
 
 
 def test_on_given_axes_and_from_an_estimator(plt, X):

@@ -11,9 +11,11 @@ from typing import Any
 
 from sklearn.utils import check_scalar
 
-from skbn.messages import brief
+from skbn.messages import brief, cut
 
 _GZIP = b"\x1f\x8b"
+# Letters of what messages call a file.
+_LONGEST_NAME = 200
 _STEP = 2**20
 # Of text that stands where a path should: it has lines, or begins as such files do.
 _TEXT = re.compile(r"(?s).*\n|\s*(?:network|variable)\b[^/]*\{")
@@ -68,16 +70,17 @@ def read_text(path_or_file: Any, max_bytes: int) -> tuple[str, str]:
     """
     check_scalar(max_bytes, "max_bytes", Integral, min_val=1)
     if isinstance(path_or_file, (str, os.PathLike)):
-        source = str(path_or_file)
-        if _TEXT.match(source) and not os.path.exists(path_or_file):
+        path = str(path_or_file)
+        source = cut(path, _LONGEST_NAME)
+        if _TEXT.match(path) and not os.path.exists(path_or_file):
             raise ValueError(
                 "read_bif takes a path or a file; pass io.StringIO(text). This is text that begins "
-                f"with {brief(source[:40])}."
+                f"with {brief(path[:40])}."
             )
         with open(path_or_file, "rb") as file:
             content = _read_bounded(file, source, max_bytes)
     elif hasattr(path_or_file, "read"):
-        source = str(getattr(path_or_file, "name", "the file"))
+        source = cut(str(getattr(path_or_file, "name", "the file")), _LONGEST_NAME)
         content = _read_bounded(path_or_file, source, max_bytes)
     else:
         raise TypeError(

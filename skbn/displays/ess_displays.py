@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.base import is_classifier
 from sklearn.utils.validation import check_is_fitted
 
-from skbn.messages import brief
+from skbn.messages import brief, cut
 
 
 class ESSCurveDisplay:
@@ -100,7 +100,9 @@ class ESSCurveDisplay:
         if is_loss:
             quantity = "test log-loss (nats per row)"
         else:
-            quantity = f"test score ({search.scoring or 'accuracy'})"
+            scoring = search.scoring or "accuracy"
+            name = scoring if isinstance(scoring, str) else getattr(scoring, "__name__", None)
+            quantity = f"test score ({name or cut(str(scoring), 40)})"
         return cls(
             ess[order],
             (-1 if is_loss else 1) * results["mean_test_score"][order],

@@ -5,11 +5,14 @@ from collections.abc import Hashable, Sequence
 import numpy as np
 
 from skbn.displays.ess_displays import figure_and_axes, require_result
+from skbn.drawing.graph_picture import short_texts
 from skbn.messages import brief
 from skbn.posteriors.graph_posterior import EdgePosteriors
 
 # Numbers are written into the cells of matrices up to so many columns.
 _MOST_WITH_NUMBERS = 12
+# Inches that a name needs beside its row, and of the matrix in a figure of usual size.
+_CELL, _MATRIX = 0.2, 3.0
 
 
 class EdgePosteriorDisplay:
@@ -139,12 +142,18 @@ class EdgePosteriorDisplay:
             raise ValueError(f"numbers must be 'auto', True or False, got {brief(numbers)}.")
         self.figure_, self.ax_ = figure_and_axes(ax)
         n = len(self.labels)
+        if ax is None:
+            more = max(0.0, _CELL * n - _MATRIX)
+            self.figure_.set_size_inches(self.figure_.get_size_inches() + more)
         shown = np.ma.masked_array(self.edges, np.eye(n, dtype=bool))
         self.image_ = self.ax_.imshow(shown, vmin=0.0, vmax=1.0, cmap=cmap)
         self.ax_.set_facecolor("0.9")
-        names = [str(label) for label in self.labels]
-        self.ax_.set_xticks(range(n), names, rotation=45, ha="right", rotation_mode="anchor")
-        self.ax_.set_yticks(range(n), names)
+        names = short_texts(self.labels)
+        # A dollar begins no formula here.
+        self.ax_.set_xticks(
+            range(n), names, rotation=45, ha="right", rotation_mode="anchor", parse_math=False
+        )
+        self.ax_.set_yticks(range(n), names, parse_math=False)
         self.ax_.set_xlabel("child")
         self.ax_.set_ylabel("parent")
         self.texts_ = []

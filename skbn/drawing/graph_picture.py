@@ -3,6 +3,7 @@
 import unicodedata
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 from typing import NamedTuple
 
 import numpy as np
@@ -10,7 +11,9 @@ import numpy as np
 from skbn.drawing.graph_layout import GraphLayout, lay_out
 
 FONT_SIZE = 10.0
-_LONGEST_TEXT = 26
+# Letters in a node; of names that begin alike, how many of the beginning and before they differ,
+# and at how many places they are told apart before they are numbered.
+_LONGEST_TEXT, _BEGINNING, _CONTEXT, _MOST_PLACES = 26, 8, 2, 3
 _PADDING = 16.0
 _THINNEST, _THICKEST, _USUAL = 0.7, 4.2, 1.2
 _INK = "#4d5968"
@@ -112,7 +115,7 @@ def picture_of(
     weight_name : str
         What the weights are, for the legend.
     """
-    texts = [short_text(label) for label in labels]
+    texts = short_texts(labels)
     layout = lay_out([_width(text) + _PADDING for text in texts], edges)
     looks = [EdgeLook(_INK, _USUAL)] * len(edges) if kinds is None else [KINDS[k] for k in kinds]
     legend = []
@@ -140,13 +143,57 @@ def picture_of(
     return GraphPicture(layout, texts, nodes, looks, legend)
 
 
-def short_text(label: Hashable) -> str:
-    """A label on one line, cut where it is long."""
-    text = "".join(
-        " " if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") else sign
-        for sign in str(label)
+def short_texts(labels: Sequence[Hashable]) -> list[str]:
+    """Labels on one line each, cut where they are long, but so that different ones stay different.
+
+    Of those that begin alike the beginning is shown and, after dots, where they differ.
+
+    Examples
+    --------
+    >>> short_texts(["age", "share of households with a car", "share of households with a dog"])
+    ['age', 'share of…holds with a car', 'share of…holds with a dog']
+    """
+    texts = [_on_one_line(str(label)) for label in labels]
+    shown = [_cut(text, _LONGEST_TEXT) for text in texts]
+    places: list[list[int]] = [[] for _ in texts]
+    for _ in range(_MOST_PLACES):
+        for group in _alike(shown, texts):
+            letters = zip(*(texts[member] for member in group), strict=False)
+            place = len(list(takewhile(lambda same: len(set(same)) == 1, letters)))
+            for member in group:
+                places[member].append(place)
+                shown[member] = _around(texts[member], places[member])
+    for group in _alike(shown, texts):
+        for member in group:
+            number = f" #{member}"
+            shown[member] = _cut(texts[member], _LONGEST_TEXT - len(number)) + number
+    return shown
+
+
+def _on_one_line(text: str) -> str:
+    return "".join(
+        " " if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") else sign for sign in text
     )
-    return text if len(text) <= _LONGEST_TEXT else text[: _LONGEST_TEXT - 1] + "…"
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def _around(text: str, places: list[int]) -> str:
+    """The beginning of a text, and some letters around these places."""
+    width = (_LONGEST_TEXT - _BEGINNING - 1) // len(places) - 1
+    starts = [min(place - _CONTEXT, len(text) - width) for place in places]
+    parts = [text[:_BEGINNING], *(text[start : start + width] for start in starts)]
+    return "…".join(parts) + "…" * (starts[-1] + width < len(text))
+
+
+def _alike(shown: list[str], texts: list[str]) -> list[list[int]]:
+    """Groups of different texts that are shown alike, by index."""
+    members: dict[str, list[int]] = {}
+    for member, text in enumerate(shown):
+        members.setdefault(text, []).append(member)
+    return [group for group in members.values() if len({texts[member] for member in group}) > 1]
 
 
 def _width(text: str) -> float:

@@ -7,6 +7,7 @@ import numpy as np
 
 from skbn.drawing.graph_picture import FONT_SIZE, GraphPicture, picture_of
 from skbn.drawing.layer_rows import NODE_HEIGHT
+from skbn.messages import cut, first_few
 
 # A notebook draws no more without being asked.
 MOST_NODES, MOST_EDGES = 150, 400
@@ -23,7 +24,7 @@ def network_svg(
     if not labels or len(labels) > MOST_NODES or len(edges) > MOST_EDGES:
         return None
     hints = [
-        f"{label}: {', '.join(map(str, levels[:20].tolist()))}{', ...' * (len(levels) > 20)}"
+        f"{label}: {first_few(levels, 20, write=lambda level: cut(str(level)))}"
         for label, levels in zip(labels, categories, strict=True)
     ]
     return svg_text(picture_of(labels, edges, target=target), hints)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn.counting.counts import count_joint_states
-from skbn.messages import first_few
+from skbn.messages import brief, first_few
 from skbn.scores.local_scores import LocalScores
 from skbn.scores.score import Family, constant_of, has_constant, is_set_score, terms_of
 from skbn.subsets.layers import Layer, Terms
@@ -211,7 +211,7 @@ class SubsetScores:
         value = constant_of(self._scores.score, family)
         if not value < math.inf:
             raise ValueError(
-                f"{self._scores.score!r} gave the constant {value} for a variable of "
+                f"{brief(self._scores.score)} gave the constant {value} for a variable of "
                 f"{family.cardinality} states with {family.n_parents} parents. A score is a number "
                 "of nats, or -inf where a family may not be."
             )

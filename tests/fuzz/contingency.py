@@ -11,8 +11,8 @@ from problem import Problem, pick
 import skbn
 from skbn import Contingency, contingency_table
 
-# Flaws of a cell or a column.
-CELLS = ("!inf", "!real", "!mixed", "!truth", "!dates", "!lists", "!bytes")
+# Flaws that one column has.
+OF_A_COLUMN = ("!inf", "!real", "!mixed", "!truth", "!dates", "!lists", "!bytes", "!categories")
 
 
 class ContingencyCall:
@@ -33,8 +33,8 @@ class ContingencyCall:
             named, self.places = named * 2, self.places * 2
             self.flaws.append("!columns")
         if len(set(self.places)) < n:
-            # A cell may be in a column that is not asked about, and is not read then.
-            self.flaws[:] = ["?cell" if flaw in CELLS else flaw for flaw in self.flaws]
+            # It may be a column that is not asked about, and is not read then.
+            self.flaws[:] = ["?column" if flaw in OF_A_COLUMN else flaw for flaw in self.flaws]
         self.arguments = {"a": named[0], "b": named[1]}
         if named[2:] or rng.random() < 0.5:
             self.arguments["given"] = pick(rng, [list, tuple])(named[2:])

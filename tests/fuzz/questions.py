@@ -270,8 +270,8 @@ class QuestionCall:
         require(frame.to_numpy().size == result.probabilities.size, "to_frame")
         if isinstance(self.evidence.told, pd.DataFrame):
             n_each = math.prod(sizes[:-1])
-            rows = frame.index.get_level_values(0).tolist()
-            require(rows == self.evidence.told.index.repeat(n_each).tolist(), "index", rows)
+            index = frame.index.get_level_values(0).tolist()
+            require(index == self.evidence.told.index.repeat(n_each).tolist(), "index", index)
         well_formed(result._repr_html_())
         require(str(result).startswith("P("), "str")
         if known.joint is None:
