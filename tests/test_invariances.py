@@ -206,7 +206,7 @@ def test_the_kind_of_table(make, problem, fractional):
     np.testing.assert_array_equal(learned[0].adjacency_, learned[1].adjacency_)
 
 
-@pytest.mark.filterwarnings("ignore:sample_weight sums to 1 over:skbn.DataWarning")
+@pytest.mark.filterwarnings("ignore:sample_weight sums to:skbn.DataWarning")
 @settings(max_examples=60, deadline=None)
 @given(problem=tables(), cut=st.sampled_from([1, 2, 4]))
 def test_repetition_and_weights(problem, cut):

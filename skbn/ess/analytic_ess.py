@@ -69,7 +69,8 @@ def analytic_ess(X, graph, *, categories="auto", sample_weight=None) -> Analytic
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each row counts; rows of weight zero are dropped, levels included.
+        How often each row counts; rows of weight zero are dropped, levels included. Weights that
+        are shares make next to no rows, which a `DataWarning` tells.
 
     Returns
     -------

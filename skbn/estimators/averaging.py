@@ -168,7 +168,8 @@ class BayesNetAverager(Predictions, Persistent, BaseEstimator):
         y : array-like of shape (n_samples,), default=None
             Joins the networks as their last variable.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts; rows of weight zero are dropped, levels included.
+            How often each row counts; rows of weight zero are dropped, levels included. Shares are
+            refused or told of, as by `BayesNetStructureEstimator.fit`.
 
         Returns
         -------
@@ -181,6 +182,11 @@ class BayesNetAverager(Predictions, Persistent, BaseEstimator):
             As `BayesNetStructureEstimator.fit`, and if no graph meets the constraints.
         MemoryError
             If the sums over all graphs would not fit into memory; before they start.
+
+        Warns
+        -----
+        DataWarning
+            As `edge_posteriors`.
         """
         # The estimator of one graph reads tables, here and for predictions.
         shared = {name: getattr(self, name) for name in _SHARED}

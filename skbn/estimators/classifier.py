@@ -101,7 +101,8 @@ class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):
         y : array-like of shape (n_samples,)
             Class labels, all known: a missing one is refused whatever `handle_missing` says.
         sample_weight : array-like of shape (n_samples,), default=None
-            How often each row counts; rows of weight zero are dropped, levels included.
+            How often each row counts; rows of weight zero are dropped, levels included. Shares are
+            refused or told of, as by `BayesNetStructureEstimator.fit`.
 
         Returns
         -------

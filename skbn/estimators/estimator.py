@@ -265,7 +265,9 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
             data frame of one, else "y".
         sample_weight : array-like of shape (n_samples,), default=None
             How often each row counts; None counts each once. Rows of weight zero are dropped,
-            levels included.
+            levels included. Weights that are shares make next to no rows, which a `DataWarning`
+            tells; BIC and MDL, with which ``ess="analytic"`` and ``init="bic"`` begin, refuse
+            those that sum to 1 or less.
 
         Returns
         -------
@@ -288,7 +290,8 @@ class BayesNetStructureEstimator(Predictions, Persistent, CallbackSupportMixin, 
             if the choice cycles between graphs.
         DataWarning
             If columns look like measurements or identifiers, if the weights look like shares, and
-            if the graph has families that the rows can say next to nothing about.
+            if the graph has families that the rows say next to nothing about; see the page on
+            searching.
         """
         saturated = self._fit(X, y, sample_weight)
         saturated.warn("The graph has")

@@ -86,7 +86,9 @@ def edge_posteriors(
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each row counts; rows of weight zero are dropped, levels included.
+        How often each row counts; rows of weight zero are dropped, levels included. Weights that
+        are shares make next to no rows, which a `DataWarning` tells; BIC and MDL refuse those that
+        sum to 1 or less.
     max_memory : int, default=None
         Bytes that this may take; None for the memory that is available.
     n_jobs : int, default=None
@@ -104,6 +106,13 @@ def edge_posteriors(
     ValueError
         If no graph meets the constraints, or families have to be scored one by one and are too
         many.
+
+    Warns
+    -----
+    DataWarning
+        If columns look like measurements or identifiers, if the weights look like shares, and if
+        more than a tenth of the posterior of a variable's parents is on families that the rows say
+        next to nothing about; see the page on searching.
 
     Notes
     -----

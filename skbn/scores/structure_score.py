@@ -30,7 +30,9 @@ def structure_score(
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each row counts; rows of weight zero are dropped, levels included.
+        How often each row counts; rows of weight zero are dropped, levels included. Weights that
+        are shares make next to no rows, which a `DataWarning` tells; BIC and MDL refuse those that
+        sum to 1 or less.
 
     Returns
     -------

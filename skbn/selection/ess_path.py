@@ -148,7 +148,9 @@ def ess_path(
     categories : "auto", list or dict, default="auto"
         The levels of the columns, as in `BayesNetStructureEstimator`.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each row counts; rows of weight zero are dropped, levels included.
+        How often each row counts; rows of weight zero are dropped, levels included. Weights that
+        are shares make next to no rows, which a `DataWarning` tells; BIC and MDL refuse those that
+        sum to 1 or less.
     n_jobs : int, default=None
         Number of threads. The result does not depend on it.
     random_state : int, RandomState instance or None, default=None
@@ -175,6 +177,8 @@ def ess_path(
         If p(D | ess, G) of the graph at the end has its maximum over the ESS at a bound of
         [1e-6, 1e8] (then `continuous_map_ess` is the bound) or does not depend on it (then it is
         the ESS at hand), or if a search that is not exact cycles between graphs.
+    DataWarning
+        As `BayesNetStructureEstimator.fit`, of all the best graphs at once.
 
     References
     ----------

@@ -88,7 +88,8 @@ def edge_report(
         The levels of the columns, as in `BayesNetStructureEstimator`. "auto" takes those of a
         fitted estimator or network, and otherwise reads them from the table.
     sample_weight : array-like of shape (n_samples,), default=None
-        How often each row counts; rows of weight zero are dropped, levels included.
+        How often each row counts; rows of weight zero are dropped, levels included. Weights that
+        are shares make next to no rows, which a `DataWarning` tells.
 
     Returns
     -------
