@@ -493,7 +493,7 @@ FAULTS = [
           "weights = softmax(of_networks + np.log(self.weights)[:, None], axis=0)",
           "weights = softmax(of_networks, axis=0)", "averaging"),
     Fault("mixture: what is predicted speaks for the networks", "networks/mixture.py",
-          "            others[variable] = True\n", "", "averaging"),
+          "        others[variable] = True\n", "", "averaging"),
     Fault("mixture: tables beside the variable do not count", "networks/mixture.py",
           "        if not touches.all():", "        if False:", "averaging"),
     Fault("mixture: rows are drawn from networks alike", "networks/mixture.py",
@@ -626,7 +626,8 @@ FAULTS = [
           "(isinstance(came, np.ndarray) and came.ndim == 0)", "isinstance(came, np.ndarray)",
           "scores"),
     Fault("own scores: NaN is a constant of exact searches", "subsets/subset_scores.py",
-          "        if not value < math.inf:", "        if value == math.inf:", "scores"),
+          "score, family)\n        if not value < math.inf:",
+          "score, family)\n        if value == math.inf:", "scores"),
     Fault("own scores: a column of terms is taken for one", "scores/score.py",
           "if terms is None or terms.shape not in ((), (1,)):", "if terms is None:", "scores"),
     # Reading tables.
