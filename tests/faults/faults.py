@@ -649,8 +649,8 @@ FAULTS = [
           "(isinstance(came, np.ndarray) and came.ndim == 0)", "isinstance(came, np.ndarray)",
           "scores"),
     Fault("own scores: NaN is a constant of exact searches", "subsets/subset_scores.py",
-          "family)\n        if not value < math.inf:", "family)\n        if value == math.inf:",
-          "scores"),
+          "score, family)\n        if not value < math.inf:",
+          "score, family)\n        if value == math.inf:", "scores"),
     Fault("own scores: a column of terms is taken for one", "scores/score.py",
           "if terms is None or terms.shape not in ((), (1,)):", "if terms is None:", "scores"),
     # Reading tables.
