@@ -25,7 +25,7 @@ def main() -> None:
     parser.add_argument("path", help="CSV file with a header and text states")
     parser.add_argument("--fits", type=int, default=7)
     arguments = parser.parse_args()
-    table = pd.read_csv(arguments.path, dtype=str)
+    table = pd.read_csv(arguments.path, dtype=str, keep_default_na=False)
     print(f"{len(table)} rows, {table.shape[1]} columns of text")
     print(f"{'score':>6} {'found':>12} {'edges':>6} {'seconds':>8} {'peak MB':>8} {'table MB':>9}")
     for score_type in ("bdeu", "bic"):

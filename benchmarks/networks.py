@@ -70,7 +70,7 @@ def sample(nodes: list[Node], n_rows: int, seed: int) -> pd.DataFrame:
 
 def read_text_table(path: Path, n_columns: int) -> pd.DataFrame:
     """The first columns of a CSV file, as text categories."""
-    table = pd.read_csv(path, dtype=str).iloc[:, :n_columns]
+    table = pd.read_csv(path, dtype=str, keep_default_na=False).iloc[:, :n_columns]
     columns = {}
     for name in table:
         states, codes = np.unique(table[name].to_numpy(dtype=object), return_inverse=True)

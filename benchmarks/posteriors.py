@@ -22,7 +22,7 @@ def run(path, n_columns, n_threads):
     if path == "independent":
         X = np.random.default_rng(0).integers(2, size=(200, n_columns))
     else:
-        X = pd.read_csv(path, dtype=str).iloc[:, :n_columns]
+        X = pd.read_csv(path, dtype=str, keep_default_na=False).iloc[:, :n_columns]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     wall, cpu = time.perf_counter(), time.process_time()
     posterior = edge_posteriors(X, n_jobs=n_threads)

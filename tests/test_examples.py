@@ -99,6 +99,15 @@ def test_links_of_the_readme_and_the_pages():
                 assert (page.parent / link).exists(), (page.name, link)
 
 
+def test_no_page_loses_levels_that_pandas_takes_for_missing():
+    files = [need("README.md"), *need("docs").glob("*.md"), *need("examples").glob("*.*"),
+             *need("benchmarks").glob("*.py"), *need("skbn").glob("*/*.py")]
+    calls = [call for file in files for call in re.findall(
+        r"read_csv\([^()]*dtype=str[^()]*\)", file.read_text(encoding="utf-8"))]
+    assert len(calls) > 10
+    assert [call for call in calls if "keep_default_na=False" not in call] == []
+
+
 def test_larger_than_memory(tmp_path):
     pytest.importorskip("duckdb")
     done = subprocess.run(

@@ -1,5 +1,6 @@
 """Missing and unknown cells through the estimators."""
 
+import io
 import itertools
 import pickle
 import time
@@ -19,6 +20,7 @@ from skbn import (
     analytic_ess,
     edge_report,
     ess_path,
+    read_bif,
     structure_score,
 )
 
@@ -357,6 +359,51 @@ def test_functions_and_searches_without_a_word_on_missing_cells_refuse_them():
         with pytest.raises(ValueError, match="missing value") as caught:
             call()
         assert all(f"column {name!r}" in str(caught.value) for name in "bcd")
+
+
+# Levels that readers of tables take for missing.
+
+
+def test_levels_called_none_are_read_as_the_pages_advise(shared):
+    """A table of the insurance network, of which two columns have a level called None."""
+    network = read_bif(shared("data/bif/insurance.bif.gz"))
+    drawn = pd.DataFrame(network.sample(2000, random_state=0))
+    assert {name for name in drawn if "None" in set(drawn[name])} == {"Accident", "ThisCarDam"}
+    csv = drawn.to_csv(index=False)
+    kept = pd.read_csv(io.StringIO(csv), dtype=str, keep_default_na=False, na_values="")
+    pd.testing.assert_frame_equal(kept, drawn, check_dtype=False)
+    # By the definition: the sum of the cells' own logarithms.
+    codes = np.stack([
+        [levels.tolist().index(state) for state in drawn[label]]
+        for label, levels in zip(network.labels, network.categories, strict=True)
+    ]).astype(np.uint8)
+    expected = sum(
+        np.log(table.dense().reshape(*table.parent_cardinalities, table.cardinality)[
+            tuple(codes[[*table.parents, child]])])
+        for child, table in enumerate(network.tables)
+    )
+    np.testing.assert_allclose(network.log_prob(kept), expected, rtol=1e-12)
+    # What the advice is against: these cells are summed out, without a word.
+    lost = pd.read_csv(io.StringIO(csv), dtype=str)
+    assert (network.log_prob(lost) - expected).mean() > 0.05
+    polars = pl.read_csv(io.StringIO(csv), infer_schema=False)
+    np.testing.assert_array_equal(network.log_prob(polars), network.log_prob(kept))
+
+
+@pytest.mark.parametrize("name", ["None", "NA", "N/A", "null", "nan", "<NA>", "#N/A", "n/a"])
+def test_such_levels_are_levels_at_every_door(name):
+    csv = f"a,b\n{name},x\nother,y\n{name},x\n,y\n"
+    table = pd.read_csv(io.StringIO(csv), dtype=str, keep_default_na=False, na_values="")
+    assert table["a"].isna().tolist() == [False, False, False, True]
+    fitted = BayesNetStructureEstimator(init=[("a", "b")], max_iter=0).fit(table[:3])
+    assert fitted.categories_[0].tolist() == sorted([name, "other"])
+    text = fitted.network_.to_bif()
+    assert read_bif(io.StringIO(text)).categories[0].tolist() == sorted([name, "other"])
+    # ess 1: (2 + 1/4) / (3 + 1/2) and so on, by Equation 3.
+    assert fitted.network_.log_prob(table[:1])[0] == pytest.approx(
+        np.log(2.5 / 4) + np.log(2.25 / 2.5))
+    assert fitted.network_.log_prob(table[3:])[0] == pytest.approx(
+        np.log(2.5 / 4 * 0.25 / 2.5 + 1.5 / 4 * 1.25 / 1.5))
 
 
 # Speed.

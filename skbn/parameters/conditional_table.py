@@ -337,9 +337,10 @@ class ConditionalTable:
         return probabilities
 
     def _cells(self, numbers: np.ndarray, states: np.ndarray) -> np.ndarray:
-        """Where `log_values` has these states in the configurations that have these numbers."""
-        cells = numbers * self.cardinality
+        """Where `log_values` has these states in configurations of these numbers, which may go."""
         # In place where that can be: reading rows spends its time here.
+        cells = numbers if self._keys is None else numbers.copy()
+        cells *= self.cardinality
         cells = np.add(cells, states, out=cells if cells.shape == np.shape(states) else None)
         if self._keys is None:
             return cells
