@@ -123,7 +123,7 @@ def test_posteriors_of_pyagrum(shared, tmp_path, name):
     gum = pytest.importorskip("pyagrum")
     network = read_bif(shared(f"data/bif/{name}.bif.gz"))
     # Written in full by us: their reader keeps single precision, hence the tolerance.
-    network.to_bif(tmp_path / "network.bif")
+    network.to_bif(tmp_path / "network.bif", portable=True)
     theirs = gum.loadBN(str(tmp_path / "network.bif"))
     rng = np.random.default_rng(0)
     labels = list(network.labels)

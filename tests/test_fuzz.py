@@ -72,6 +72,7 @@ MADE = {
     "AnalyticESS", "BootstrapEdges", "Contingency", "DataWarning", "ESSCurveDisplay", "ESSPath",
     "ESSPathDisplay", "EdgePosteriorDisplay", "EdgePosteriors", "Family", "FirstAscentSearch",
     "GraphComparison", "GreedySearch", "OrderSearch", "Score", "SearchResult",
+    "UnusableColumnsError",
 }
 
 

@@ -14,6 +14,7 @@ from skbn import (
     BayesNetAverager,
     BayesNetClassifier,
     BayesNetStructureEstimator,
+    DataWarning,
     analytic_ess,
     edge_report,
     structure_score,
@@ -190,7 +191,9 @@ def identifiers():
         "row": range(N), "code": [f"k{i}" for i in range(N)], "kind": [i % 2 for i in range(N)],
     }).astype("category")
     tracemalloc.start()
-    bn = BayesNetStructureEstimator(init=[("row", "code"), ("code", "kind")], max_iter=0).fit(table)
+    bn = BayesNetStructureEstimator(init=[("row", "code"), ("code", "kind")], max_iter=0)
+    with pytest.warns(DataWarning, match="'code' given 'row' has 16,000 configurations"):
+        bn.fit(table)
     taken = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     return table, bn, taken
@@ -224,9 +227,9 @@ def test_identifiers_are_predicted_in_blocks(identifiers, little_memory):
     tracemalloc.stop()
     assert predicted.tolist() == rows.to_numpy(dtype=object).tolist()
     assert taken < 2e8
-    of_code = BayesNetStructureEstimator(init=[("row", "code")], max_iter=0).fit(
-        table[["row"]], table["code"]
-    )
+    of_code = BayesNetStructureEstimator(init=[("row", "code")], max_iter=0)
+    with pytest.warns(DataWarning, match="'code' given 'row'"):
+        of_code.fit(table[["row"]], table["code"])
     assert of_code.predict(rows[["row"]]).tolist() == rows["code"].tolist()
     # Whatever fits is given.
     best = of_code.predict_proba(rows[["row"]][:2]).argmax(axis=1)
@@ -242,6 +245,7 @@ def classifier():
     return BayesNetClassifier(categories={"x0": [0, 1], "y": range(N)}).fit([[0], [1]], [3, 5])
 
 
+@pytest.mark.filterwarnings("ignore::skbn.DataWarning")  # such a table is warned of
 @pytest.mark.parametrize(
     ("ask", "named"),
     [
