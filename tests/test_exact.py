@@ -17,14 +17,17 @@ import numpy as np
 import pytest
 
 from skbn.counting.data import CategoricalData
+from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import EdgePenalty
 from skbn.scores.bayesian import K2, BDeu
 from skbn.scores.by_name import SCORES
+from skbn.scores.gamma import log_rising_factorial, log_rising_factorials
 from skbn.scores.likelihood import AIC, BIC, LogLikelihood
 from skbn.scores.local_scores import LocalScores
-from skbn.scores.score import Family
-from skbn.scores.special import log_of, log_rising_factorial, log_rising_factorials
-from skbn.search.exact import _best_sinks, exact_search, exact_searches
+from skbn.scores.score import Score
+from skbn.search import exact
+from skbn.search.exact import _best_sinks
+from skbn.subsets.all_families import AllFamilies
 from skbn.subsets.layers import Layer
 from skbn.subsets.subset_scores import fill_layers
 from skbn.subsets.subset_sums import SubsetSums
@@ -37,19 +40,36 @@ NAMES = (
 )
 
 
-@dataclass(frozen=True)
-class UserBDeu(BDeu):
+def exact_searches(scores, *, max_parents=None, allowed=None, required=None, **options):
+    """The best networks by matrices of what edges may and must be."""
+    if not scores:
+        return exact.exact_searches([], None)
+    data = scores[0].data
+    n = data.n_variables
+    allowed = np.ones((n, n), dtype=bool) if allowed is None else np.array(allowed, dtype=bool)
+    np.fill_diagonal(allowed, False)
+    required = np.zeros((n, n), dtype=bool) if required is None else required
+    constraints = Constraints(required, allowed, n - 1 if max_parents is None else max_parents)
+    return exact.exact_searches(scores, AllFamilies(data, constraints), **options)
+
+
+def exact_search(scores, **rules):
+    return exact_searches([scores], **rules)[0]
+
+
+class UserBDeu(Score):
     """BDeu as a user's own score would come: scored family by family."""
 
-    tabulated = False
-    set_function = False
+    def cell_terms(self, counts, family):
+        return BDeu().cell_terms(counts, family)
+
+    def parent_terms(self, counts, family):
+        return BDeu().parent_terms(counts, family)
 
 
 @dataclass(frozen=True)
 class TabulatedBDeu(BDeu):
     """Tabulated, with cell terms that differ by the child's cardinality, and constants."""
-
-    set_function = False
 
     def cell_terms(self, counts, family):
         return super().cell_terms(counts, family) * (1 + 0.01 * family.cardinality)
@@ -187,7 +207,7 @@ def test_against_all_dags(score):
             weights = rng.integers(1, 5, size=codes.shape[1])
         if trial % 3 == 2:
             weights = rng.integers(1, 9, size=codes.shape[1]) / 4
-            if getattr(score, "needs_whole_counts", False):
+            if score.needs_whole_counts:
                 weights *= 4
         data = CategoricalData.from_codes(codes, cardinalities, weights)
         ess = float(rng.choice([0.01, 1.0, 50.0]))
@@ -266,8 +286,7 @@ def sums_of(data, score, ess, **attributes):
 
     def terms_of(signature):
         n_states = counting.signatures.states[signature]
-        family = Family(1, n_states, 0, data.n_variables, data.n_samples, ess)
-        return lambda counts: score.set_terms(counts, n_states, family)
+        return lambda counts: score.set_terms(counts, n_states, ess)
 
     layer = Layer(terms_of, np.zeros(counting.signatures.n))
     for _, group in counting.tasks([layer], data.n_variables, sums):
@@ -287,8 +306,7 @@ def sums_by_numpy(codes, cardinalities, weights, score, ess):
         if members:
             labels = np.unique(codes[members], axis=1, return_inverse=True)[1].ravel()
         counts = np.bincount(labels, weights)
-        family = Family(1, n_states, 0, n, float(np.sum(weights)), ess)
-        sums[number] = np.sum(score.set_terms(counts, n_states, family))
+        sums[number] = np.sum(score.set_terms(counts, n_states, ess))
     return sums
 
 
@@ -451,7 +469,7 @@ def test_product_of_cardinalities_beyond_every_integer():
     found = sums_of(data, BDeu(), 1.0)
     _, labels = np.unique(codes, axis=1, return_inverse=True)
     counts = np.bincount(labels.ravel())
-    log_alpha = -log_of(math.prod(cardinalities))
+    log_alpha = -math.log(math.prod(cardinalities))
     assert found[-1] == pytest.approx(np.sum(log_rising_factorial(counts, log_alpha)), rel=1e-13)
     for score in (BDeu(), BIC(), K2()):
         scores = LocalScores(data, score, 1.0)
@@ -505,12 +523,6 @@ def test_prior_may_forbid():
     assert found.parents[1] == (0, 2)
 
 
-def test_misshapen_constraints():
-    scores = LocalScores(CategoricalData.from_codes([[0, 1], [0, 1]], [2, 2]), BDeu(), 1.0)
-    with pytest.raises(ValueError, match="allowed must have shape"):
-        exact_search(scores, allowed=np.ones((3, 2), dtype=bool))
-
-
 @pytest.mark.parametrize("n_jobs", [1, 2])
 def test_progress(n_jobs):
     rng = np.random.default_rng(6)
@@ -532,16 +544,19 @@ def test_interrupt(n_jobs):
         import sys
         import numpy as np
         from skbn.counting.data import CategoricalData
-        from skbn.search.exact import exact_search
-        from skbn.scores.local_scores import LocalScores
+        from skbn.graphs.constraints import Constraints
         from skbn.scores.bayesian import BDeu
+        from skbn.scores.local_scores import LocalScores
+        from skbn.search.exact import exact_searches
+        from skbn.subsets.all_families import AllFamilies
         codes = np.random.default_rng(0).integers(0, 3, size=(23, 20000))
         scores = LocalScores(CategoricalData.from_codes(codes, [3] * 23), BDeu(), 1.0)
         # Processes in the background of a shell ignore it.
         signal.signal(signal.SIGINT, signal.default_int_handler)
         print("started", flush=True)
         try:
-            exact_search(scores, n_jobs={n_jobs})
+            families = AllFamilies(scores.data, Constraints.none(23))
+            exact_searches([scores], families, n_jobs={n_jobs})
         except KeyboardInterrupt:
             sys.exit(3)
     """)
@@ -568,7 +583,7 @@ def test_a_grid_finds_what_single_searches_find(score, kind, n_jobs):
     rng = np.random.default_rng(21)
     codes, cardinalities = random_table(rng, 7, 300)
     weights = rng.integers(1, 9, size=codes.shape[1]) / 4 if kind == "weighted" else None
-    if kind == "weighted" and hasattr(score, "needs_whole_counts"):
+    if kind == "weighted" and score.needs_whole_counts:
         weights *= 4
     data = CategoricalData.from_codes(codes, cardinalities, weights)
     bonus = np.round(rng.normal(size=(7, 2**7)), 2)
@@ -625,13 +640,13 @@ def test_a_grid_in_little_memory(monkeypatch):
         seen.append(len(plans))
         return fill_layers(plans, *arguments)
 
-    monkeypatch.setattr("skbn.search.exact.fill_layers", note)
-    monkeypatch.setattr("skbn.search.exact._GRID_MEMORY", 0)
+    monkeypatch.setattr("skbn.subsets.all_families.fill_layers", note)
+    monkeypatch.setattr("skbn.subsets.all_families._GRID_MEMORY", 0)
     assert exact_searches(scores) == expected
     assert seen == [1] * len(GRID)
     seen.clear()
     monkeypatch.undo()
-    monkeypatch.setattr("skbn.search.exact.fill_layers", note)
+    monkeypatch.setattr("skbn.subsets.all_families.fill_layers", note)
     with pytest.raises(MemoryError, match="limit of 1000 "):
         exact_searches(scores, max_memory=1000)
     assert seen == []
@@ -661,7 +676,7 @@ def test_many_rising_factorials_at_once():
 class Endless(BDeu):
     """Has terms that no table can hold."""
 
-    def set_terms(self, counts, n_states, family):
+    def set_terms(self, counts, n_states, ess):
         return np.where(counts == 2, np.inf, 0.0)
 
 
@@ -682,6 +697,5 @@ def test_many_rows_of_small_weight_are_absorbed():
         labels = np.ravel_multi_index(codes[members], data.cardinalities[members])
         counts = np.unique(labels, return_counts=True)[1]
         n_states = math.prod(data.cardinalities[members].tolist())
-        family = Family(1, n_states, 0, 8, 90000.0, 10.0)
-        expected = np.sum(BDeu().set_terms(counts, n_states, family))
+        expected = np.sum(BDeu().set_terms(counts, n_states, 10.0))
         assert found[number] == pytest.approx(expected, rel=1e-12)

@@ -11,14 +11,15 @@ from hypothesis import strategies as st
 
 from skbn.counting.data import CategoricalData
 from skbn.scores.by_name import SCORES
+from skbn.scores.gamma import log_rising_factorial
 from skbn.scores.local_scores import LocalScores
-from skbn.scores.special import log_rising_factorial
+from skbn.scores.score import Score
 
-NAMES = tuple(name for name, score in SCORES.items() if not hasattr(score, "needs_whole_counts"))
+NAMES = tuple(name for name, score in SCORES.items() if not score.needs_whole_counts)
 
 
 @dataclass(frozen=True)
-class OwnBDeu:
+class OwnBDeu(Score):
     """BDeu written down anew, one family at a time."""
 
     seen: list = field(default_factory=list, compare=False)
@@ -40,7 +41,7 @@ class OwnTabulatedBDeu(OwnBDeu):
     tabulated = True
 
 
-class OwnBIC:
+class OwnBIC(Score):
     def cell_terms(self, counts, family):
         return counts * np.log(counts)
 
@@ -55,7 +56,7 @@ class OwnTabulatedBIC(OwnBIC):
     tabulated = True
 
 
-class OwnBDs:
+class OwnBDs(Score):
     """A prior that only parent configurations that occur share; see Scutari (2016)."""
 
     def cell_terms(self, counts, family):
@@ -314,7 +315,7 @@ def test_own_score_that_needs_what_occurs(twin):
     assert found == pytest.approx(bdeu.local(0, (1, 2)), rel=1e-12)
 
 
-class OwnTerms:
+class OwnTerms(Score):
     """Terms and constant as given; n_samples of the tables below is a million and more."""
 
     def __init__(self, f, g, tabulated):

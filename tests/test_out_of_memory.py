@@ -19,8 +19,9 @@ from skbn.scores import local_scores
 from skbn.scores.by_name import SCORES
 from skbn.scores.local_scores import LocalScores
 from skbn.search import exact
-from skbn.search.exact import exact_search
+from skbn.search.exact import exact_searches
 from skbn.subsets import subset_sums
+from skbn.subsets.all_families import AllFamilies
 
 compiler = shutil.which("cc")
 pytestmark = pytest.mark.skipif(
@@ -249,14 +250,16 @@ def test_an_edge_that_leaves(allocator, monkeypatch):
     ("module", "name", "message", "n_allocations"),
     [
         (subset_sums, "count_sets", "all sets of 5 columns", 13),
-        (subset_sums, "add_terms", "sums of one set", 1),
+        (subset_sums, "sum_layers", "sums of one set", 1),
         (exact, "fill_pieces", "pointers", 1),
     ],
 )
 def test_exact_search(allocator, monkeypatch, module, name, message, n_allocations):
     data = table(100, [2, 3, 4, 5, 6])
+    families = AllFamilies(data, Constraints.none(5))
+    scores = [LocalScores(data, SCORES["bdeu"], 1.0)]
     kernel, calls = recorded(
-        monkeypatch, module, name, lambda: exact_search(LocalScores(data, SCORES["bdeu"], 1.0))
+        monkeypatch, module, name, lambda: exact_searches(scores, families)
     )
     for arguments in calls:
         assert fail_one_by_one(allocator, kernel, arguments, message) == n_allocations

@@ -14,7 +14,7 @@ from skbn.counting.data import CategoricalData
 from skbn.scores.bayesian import BDeu
 from skbn.scores.by_name import SCORES, as_score
 from skbn.scores.local_scores import LocalScores
-from skbn.scores.score import Family, Score, terms_of
+from skbn.scores.score import Family, Score, is_set_score, terms_of
 
 NAMES = ("bdeu", "loglik", "bic", "aic", "mdl", "k2")
 
@@ -325,12 +325,25 @@ def test_set_functions_are_the_terms_of_both_counts():
     for name, score in SCORES.items():
         assert isinstance(score, Score)
         assert score.tabulated == (name != "bds")
-        assert score.set_function == (name not in ("k2", "bds", "bdj", "fnml"))
-        if score.set_function:
+        assert is_set_score(score) == (name not in ("k2", "bds", "bdj", "fnml"))
+        if is_set_score(score):
             for found, n_states in (
                 (score.cell_terms(counts, family), 24), (score.parent_terms(counts, family), 8)
             ):
-                np.testing.assert_array_equal(found, score.set_terms(counts, n_states, family))
+                np.testing.assert_array_equal(found, score.set_terms(counts, n_states, 2.0))
+
+
+def test_a_set_score_with_terms_of_its_own_is_none():
+    class Tempered(BDeu):
+        def cell_terms(self, counts, family):
+            return 0.9 * super().cell_terms(counts, family)
+
+    class Penalised(BDeu):
+        def constant(self, family):
+            return -1.0
+
+    assert not is_set_score(Tempered())
+    assert is_set_score(Penalised())
 
 
 def test_a_name_stands_for_its_score():
@@ -362,7 +375,36 @@ class NoTerms:
 def test_a_score_object_stands_for_itself():
     own = OwnScore()
     assert isinstance(own, Score)
+    counts, family = np.array([1.0, 2.0]), Family(2, 3, 1, 4, 10.0, 1.0)
+    found = as_score(own)
+    assert repr(found) == repr(own)
+    np.testing.assert_array_equal(found.cell_terms(counts, family), counts)
+    np.testing.assert_array_equal(found.parent_terms(counts, family), counts)
+    assert found.constant(family) == 0.0
+    assert (found.tabulated, found.needs_whole_counts, found.uses_ess) == (False, False, True)
+
+
+def test_a_derived_score_object_is_taken_as_it_is():
+    class Derived(Score):
+        uses_ess = False
+
+        def cell_terms(self, counts, family):
+            return counts
+
+        parent_terms = cell_terms
+
+    own = Derived()
     assert as_score(own) is own
+    assert own.constant(Family(2, 3, 1, 4, 10.0, 1.0)) == 0.0
+
+
+def test_flags_of_a_score_of_ones_own_are_kept():
+    class Flagged(OwnScore):
+        tabulated = needs_whole_counts = True
+        uses_ess = False
+
+    found = as_score(Flagged())
+    assert (found.tabulated, found.needs_whole_counts, found.uses_ess) == (True, True, False)
 
 
 @pytest.mark.parametrize("name", ["BDeu", "", "bde"])

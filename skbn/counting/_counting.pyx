@@ -398,7 +398,7 @@ def sum_families(
         The shape of each candidate, for the tails.
     tails : (n_shapes, 2, 7), optional
         What f and g are from `known` upward: shift, half, constant, linear, series, bound and
-        scale of `skbn.scores.tails`, or NaN where there is no such formula.
+        scale of `skbn.scores.gamma`, or NaN where there is no such formula.
 
     Returns
     -------
@@ -598,7 +598,7 @@ def sum_families(
     return unknown.size
 
 
-def locate_terms(
+def locate_unknown_terms(
     const int32_t[::1] owners, const int64_t[::1] counts, const int64_t[::1] which,
     const int64_t[::1] functions, int64_t[::1] numbers, double[::1] floats,
 ):
@@ -623,7 +623,7 @@ def locate_terms(
             floats[i] = <double>counts[i]
 
 
-def add_terms(
+def add_unknown_terms(
     const int32_t[::1] owners, const int64_t[::1] counts, const double[::1] terms,
     const int64_t[::1] which, const double[::1] slopes, const double[::1] scales,
     const double[::1] bounds, const uintptr_t[:, ::1] term_tables, int64_t length,

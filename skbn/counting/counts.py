@@ -34,11 +34,7 @@ class JointCounts:
 def count_joint_states(data: CategoricalData, variables: Sequence[int]) -> JointCounts:
     """Count every observed joint state of `variables`; memory grows with the rows alone.
 
-    Parameters
-    ----------
-    data : CategoricalData
-    variables : sequence of int
-        Any set, the empty one included (one state, counted n_samples times).
+    Of any set, the empty one included: it has one state.
     """
     variables = np.asarray(variables, dtype=np.int32)
     cardinalities = data.cardinalities[variables].tolist()
@@ -64,14 +60,9 @@ def count_configurations(
 
     Memory grows with the rows alone, whatever the number of states.
 
-    Returns
-    -------
-    configurations : ndarray of shape (n_observed, n_parents), unsigned integers
-        In lexicographic order.
-    cells : ndarray of shape (n_cells,), int64
-        The observed cells: the place of the configuration times the cardinality of `child`, plus
-        the state; increasing.
-    counts : ndarray of shape (n_cells,), float64
+    Configurations, of shape (n_observed, n_parents), are in lexicographic order. A cell is the
+    place of its configuration times the cardinality of `child`, plus the state; the observed ones
+    are increasing, and each has a count above 0.
     """
     variables = np.array([*parents, child], dtype=np.int32)
     *cardinalities, r = data.cardinalities[variables].tolist()

@@ -54,14 +54,11 @@ class CategoricalData:
     ) -> "CategoricalData":
         """Take codes and weights, merging equal rows when that leaves at most half of them.
 
+        Refuses tables without a row of weight above zero, or with 2**31 rows, and weights that sum
+        to more than 1e300.
+
         Rows of weight zero are dropped. Fractional weights are sorted, so that sums over rows do
         not depend on the order in which the rows came.
-
-        Raises
-        ------
-        ValueError
-            When no row of weight above zero is left, when there are 2**31 rows or more, and when
-            the weights sum to more than 1e300.
         """
         cardinalities = np.asarray(cardinalities, dtype=np.int64)
         codes = np.ascontiguousarray(codes)

@@ -9,8 +9,8 @@ import numpy as np
 from skbn.counting.counts import count_family
 from skbn.counting.data import CategoricalData
 from skbn.graphs.given_graph import read_graph, refuse_steps
+from skbn.scores.gamma import float_of
 from skbn.scores.likelihood import entropy_terms
-from skbn.scores.special import float_of
 from skbn.tables.reading import read_table
 
 

@@ -51,23 +51,11 @@ def ascend(
 ) -> Ascent:
     """Alternate between the best graph for an ESS and the best ESS for a graph.
 
-    Parameters
-    ----------
-    data : CategoricalData
-    policy : {"analytic", "marginal_likelihood"}
-        The ESS of a graph: Equation 18, or the maximum of p(D | ess, G).
-    start : callable
-        Finds the first graph: the optimum of BIC.
-    search : callable
-        Finds the best graph for an ESS; the same one when asked again.
-
-    Warns
-    -----
-    ConvergenceWarning
-        If the sequence comes back to a graph that it left (then the member of the cycle with the
-        highest marginal likelihood is kept), if Equation 18 gives no usable value (then the last
-        usable one, 1.0 if there was none), or if the maximum of p(D | ess, G) is at a bound or
-        does not exist (then the bound, or the ESS at hand).
+    From the optimum of BIC, that `start` finds; `policy` names the ESS of a graph: "analytic", by
+    Equation 18, or "marginal_likelihood". Warns if the sequence comes back to a graph that it left
+    (the member of the cycle with the highest marginal likelihood is kept), if Equation 18 gives no
+    usable value (the last usable one is, 1.0 if there was none), and if the maximum of p(D | ess,
+    G) is at a bound or does not exist (the bound is, or the ESS at hand).
     """
     choose = _analytic if policy == "analytic" else _most_likely
     runs = start()
@@ -102,20 +90,6 @@ def go_on_to_joint_optimum(
 
     In turn the ESS of highest p(D | ess, G) for the graph, to 1e-6 relative, and the best graph
     for the ESS, until the graph stays (Eq. 11).
-
-    Parameters
-    ----------
-    data : CategoricalData
-    runs : SearchRuns
-        The search that found the graph for `ess`.
-    ess : float
-    search : callable
-        Finds the best graph for an ESS.
-
-    Warns
-    -----
-    ConvergenceWarning
-        As `ascend`.
     """
     steps: list[_Step] = []
     history = [ess]

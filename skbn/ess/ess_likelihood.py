@@ -11,7 +11,7 @@ from scipy.special import digamma
 
 from skbn.counting.counts import count_family
 from skbn.counting.data import CategoricalData
-from skbn.scores.special import log_of, log_rising_factorial
+from skbn.scores.gamma import log_rising_factorial
 
 LOWEST, HIGHEST = 1e-6, 1e8
 _GRID = 127
@@ -36,14 +36,7 @@ class Optimum(NamedTuple):
 
 
 class EssLikelihood:
-    """ln p(D | ess, G) for one graph G: the BDeu score (Eq. 2), and its slope.
-
-    Parameters
-    ----------
-    data : CategoricalData
-    parents : sequence of sequences of int
-        The parents of every variable.
-    """
+    """ln p(D | ess, G) for one graph G: the BDeu score (Eq. 2), and its slope."""
 
     def __init__(self, data: CategoricalData, parents: Sequence[Sequence[int]]) -> None:
         cardinalities = data.cardinalities.tolist()
@@ -57,7 +50,7 @@ class EssLikelihood:
                 distinct, repeats = np.unique(found, return_counts=True)
                 counts.append(distinct)
                 multiplicities.append(sign * repeats)
-                log_states.append(np.full(len(distinct), log_of(n_states)))
+                log_states.append(np.full(len(distinct), math.log(n_states)))
         # Distinct counts of every set; how many cells have each, below 0 for configurations; and
         # ln of the number of states of the set.
         self._counts = np.concatenate(counts)

@@ -196,7 +196,8 @@ class BayesNetAverager(Predictions, Persistent, BaseEstimator):
         learning = single._prepare(reading)
         scores = LocalScores(reading.data, learning.score, self.ess, learning.log_prior)
         posterior = posterior_of(
-            scores, reading.labels, learning.constraints, n_jobs=self.n_jobs
+            scores, reading.labels, learning.constraints, families=learning.families,
+            n_jobs=self.n_jobs,
         )
         reading.warn_of_weights()
         rng = check_random_state(self.random_state)

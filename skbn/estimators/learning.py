@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -17,7 +17,8 @@ from skbn.scores.saturated import SaturatedFamilies
 from skbn.scores.score import Score
 from skbn.search.progress import FitProgress
 from skbn.search.runs import SearchRuns, run_search, run_search_grid
-from skbn.search.searches import Search
+from skbn.search.searches import ExactSearch, Search
+from skbn.subsets.all_families import AllFamilies
 
 # Bytes that the local scores of one ESS of a grid may remember: they are held all at once.
 _GRID_MEMORY = 2**21
@@ -62,24 +63,35 @@ class Learning:
     _found: dict[tuple[int, float | None], SearchRuns] = field(default_factory=dict)
     _counted: dict[tuple[int, tuple[int, ...]], tuple] = field(default_factory=dict)
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the search looks at all graphs."""
+        return isinstance(self.search, ExactSearch)
+
+    @cached_property
+    def families(self) -> AllFamilies:
+        """What all graphs are made of, for the exact search and for sums over graphs."""
+        # Edges at a column of one state change no score.
+        constraints = self.constraints.isolating(self.data.cardinalities == 1)
+        return AllFamilies(self.data, constraints)
+
     def expect(self, ess_values: Sequence[float]) -> None:
         """Search for several equivalent sample sizes at once if the search can."""
-        if len(ess_values) < 2 or not getattr(self.score, "uses_ess", True):
+        if not (len(ess_values) > 1 and self.score.uses_ess and self.is_exact):
             return
         scores = [
             LocalScores(self.data, self.score, ess, self.log_prior, memory=_GRID_MEMORY)
             for ess in ess_values
         ]
-        runs = run_search_grid(self.search, scores, self.constraints)
-        if runs is not None:
-            for ess, found in zip(ess_values, runs, strict=True):
-                self._found[id(self.score), ess] = found
-            self.n_evaluations += sum(one.n_evaluations for one in scores)
+        runs = run_search_grid(self.search, scores, self.constraints, self.families)
+        for ess, found in zip(ess_values, runs, strict=True):
+            self._found[id(self.score), ess] = found
+        self.n_evaluations += sum(one.n_evaluations for one in scores)
 
     def graph(self, ess: float, score: Score | None = None) -> SearchRuns:
         """The best graph for one equivalent sample size."""
         score = self.score if score is None else score
-        key = (id(score), ess if getattr(score, "uses_ess", True) else None)
+        key = (id(score), ess if score.uses_ess else None)
         if key in self._found:
             return self._found[key]
         scores = LocalScores(self.data, score, ess, self.log_prior)
@@ -93,6 +105,7 @@ class Learning:
             self.seeds,
             max_iter=self.max_iter,
             n_jobs=self.n_jobs,
+            families=self.families if self.is_exact else None,
         )
         if self.progress is None:
             runs = run()
@@ -127,18 +140,20 @@ class Learning:
         # Sums over all graphs are imported when they are asked for.
         from skbn.posteriors.marginal_likelihood import log_marginal_likelihoods
 
-        differ = getattr(self.score, "uses_ess", True)
+        differ = self.score.uses_ess
         scores = [
             LocalScores(self.data, self.score, ess, self.log_prior)
             for ess in (ess_values if differ else ess_values[:1])
         ]
-        sums = log_marginal_likelihoods(scores, self.constraints, n_jobs=self.n_jobs)
+        sums = log_marginal_likelihoods(
+            scores, self.constraints, families=self.families, n_jobs=self.n_jobs
+        )
         return sums if differ else np.repeat(sums, len(ess_values))
 
     def learn(self, ess: float | str) -> Ascent:
         """The graph for a given ESS, or the graph and the ESS that a policy chooses."""
         if not isinstance(ess, str):
             return Ascent(float(ess), self.graph(float(ess)), [float(ess)])
-        if not getattr(self.score, "uses_ess", True):
+        if not self.score.uses_ess:
             return fixed_graph_ess(self.data, ess, self.graph(1.0))
         return ascend(self.data, ess, lambda: self.graph(1.0, SCORES["bic"]), self.graph)

@@ -11,7 +11,6 @@ from skbn.counting.data import CategoricalData
 from skbn.counting.memory import refuse_array
 from skbn.messages import brief
 from skbn.parameters.configurations import EveryConfiguration, ObservedConfigurations
-from skbn.scores.special import log_of
 
 # There is a place for every configuration, seen or not, where that takes at most so many entries or
 # so many times the observed ones: reading it is then one multiplication per parent.
@@ -458,7 +457,7 @@ def smoothed_log_probabilities(
     if cell_prior < _SMALLEST_NORMAL:
         exact &= seen
     log_numerators = np.log(numerators, where=seen, out=np.empty_like(totals))
-    log_numerators[~seen] = math.log(ess) - log_of(n_cells)
+    log_numerators[~seen] = math.log(ess) - math.log(n_cells)
     apart = log_numerators - np.log(totals)
     log_probabilities = np.log(ratios, where=exact, out=apart)
     return log_probabilities[: len(counts)], log_probabilities[len(counts) :]

@@ -8,8 +8,9 @@ import numpy as np
 
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import EdgePenalty, LogPrior
-from skbn.posteriors.family_weights import log_priors, rules_of
+from skbn.posteriors.family_weights import log_priors
 from skbn.posteriors.graph_sums import GraphSums
+from skbn.subsets.all_families import rules_of
 from skbn.subsets.workers import Workers
 
 
@@ -23,24 +24,12 @@ def log_prior_total(
 ) -> float:
     """ln of the sum of the prior's weights over all graphs that meet the constraints.
 
+    Minus infinity if there is none. With `over_orders`, over all pairs of an order and a graph that
+    agrees with it.
+
     With a uniform prior this is ln of the number of graphs. Where only the number of parents is
     limited it is exact (Robinson 1973, with limited in-degrees); constraints on edges and priors
     that are functions take a sum over all graphs of their own.
-
-    Parameters
-    ----------
-    constraints : Constraints
-    log_prior : callable or None
-    order : sequence of int
-        The variables in the order in which the sums take them.
-    workers : Workers
-    over_orders : bool
-        Sum over all pairs of an order and a graph that agrees with it.
-
-    Returns
-    -------
-    float
-        -inf if there is no such graph.
 
     Examples
     --------

@@ -19,16 +19,7 @@ _MOST_ATTEMPTS = 10
 def sample_dags(sums: GraphSums, n_samples: int, rng: np.random.RandomState) -> np.ndarray:
     """Graphs drawn independently from their posterior, after `GraphSums.sum_dags`.
 
-    Parameters
-    ----------
-    sums : GraphSums
-    n_samples : int
-    rng : numpy.random.RandomState
-
-    Returns
-    -------
-    ndarray of shape (n_samples, n_variables), int64
-        Parents of each bit, as sets.
+    As sets of parents, of shape (n_samples, n_variables), by bits.
 
     Notes
     -----
@@ -115,11 +106,8 @@ def sample_orders(sums: GraphSums, n_samples: int, rng: np.random.RandomState) -
             inside = np.array(list(bits(members)))
             left = members ^ (1 << inside)
             places = take_out(left, inside)
-            powers = sums.below_powers[left] + sums.family_powers[inside, places]
-            weights = np.ldexp(
-                sums.below[left] * sums.families[inside, places],
-                np.maximum(powers - powers.max(), -2000).astype(np.int32),
-            )
+            orders = sums.below[left] * sums.families[inside, places]
+            weights = orders.floats(orders.powers.max())
             rows = np.sort(np.concatenate(waiting[size].pop(members)))
             for place, chosen in _groups(*_draw(weights, rows, rng)):
                 wanted[int(inside[place]), int(left[place])].append((_NONE, chosen))
@@ -132,8 +120,8 @@ def _source_weights(sums: GraphSums, members: int, n_outside: int) -> np.ndarray
     """h(U, T) for all T, numbered among the variables outside U."""
     first, second = np.empty((2, 2**n_outside))
     source_weights(
-        members, sums.families, sums.family_powers, sums.below_powers, sums.above_powers,
-        sums.floor_power, sums.high, sums.low, first, second,
+        members, *sums.families, sums.below.powers, sums.above.powers, sums.floor_power,
+        sums.high, sums.low, first, second,
     )
     return first
 
@@ -145,10 +133,9 @@ def _shares_of_new(
     shares = np.zeros(len(outside))
     for k, child in enumerate(outside.tolist()):
         whole, part = take_out(members, child), take_out(before, child)
-        if sums.families[child, whole] > 0:
-            power = int(sums.family_powers[child, part] - sums.family_powers[child, whole])
-            ratio = sums.families[child, part] / sums.families[child, whole]
-            shares[k] = max(0.0, 1.0 - np.ldexp(ratio, max(power, -2000)))
+        weights = sums.families[child]
+        if weights.mantissas[whole] > 0:
+            shares[k] = max(0.0, 1.0 - (weights[part] / weights[whole]).floats())
     return shares
 
 

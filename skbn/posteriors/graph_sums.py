@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -27,24 +28,60 @@ _CALL_ORDERS = 2**18
 _NOTHING = -(2**56)
 
 
+@dataclass(frozen=True, eq=False)
+class Scaled:
+    """Numbers of any size, none negative: mantissas from 1 to 2, or 0, times powers of two.
+
+    Unpacked it gives both arrays, as the kernels take them.
+    """
+
+    mantissas: np.ndarray
+    powers: np.ndarray
+
+    @classmethod
+    def zeros(cls, *shape: int) -> "Scaled":
+        return cls(np.zeros(shape), np.full(shape, _NOTHING, dtype=np.int64))
+
+    def __iter__(self) -> Iterator[np.ndarray]:
+        yield self.mantissas
+        yield self.powers
+
+    def __getitem__(self, place) -> "Scaled":
+        return Scaled(self.mantissas[place], self.powers[place])
+
+    def __mul__(self, other: "Scaled") -> "Scaled":
+        return Scaled(self.mantissas * other.mantissas, self.powers + other.powers)
+
+    def __truediv__(self, other: "Scaled") -> "Scaled":
+        return Scaled(self.mantissas / other.mantissas, self.powers - other.powers)
+
+    def floats(self, unit: int = 0) -> np.ndarray:
+        """The numbers in units of 2 ** unit; 0 for what is too small for a float."""
+        powers = np.maximum(self.powers - unit, -2000)
+        return np.ldexp(self.mantissas, powers.astype(np.int32))
+
+    def log(self) -> float:
+        """ln of one number."""
+        if not self.mantissas > 0:
+            return -math.inf
+        return math.log(self.mantissas) + int(self.powers) * math.log(2.0)
+
+
 class GraphSums:
     """Weights of all graphs, and of all orders, given the weights of the families.
 
-    Parameters
-    ----------
-    logs : ndarray of shape (n_variables, 2 ** (n_variables - 1))
-        ln w_j(P) of the parents P of bit j, the child's own bit taken out of P; -inf allowed.
-    workers : Workers
+    ``logs[j, P]`` is ln w_j(P) of the parents P of bit j, the child's own bit taken out of P; -inf
+    is allowed.
 
     Attributes
     ----------
-    families, family_powers : ndarray of shape (n_variables, 2 ** (n_variables - 1))
-        A_j(U) = sum of w_j(P) over the subsets P of U, as mantissas and powers of two.
-    below, below_powers, above, above_powers : ndarray of shape (2 ** n_variables,)
+    families : Scaled of shape (n_variables, 2 ** (n_variables - 1))
+        A_j(U) = sum of w_j(P) over the subsets P of U.
+    below, above : Scaled of shape (2 ** n_variables,)
         Weights of all orders of a set, and of all orders of the rest after it.
     high, low : ndarray of shape (2 ** n_variables,)
-        After `sum_dags`: B(U), the weight of all ways to complete a graph over U, in units of
-        2 ** above_powers.
+        After `sum_dags`: B(U), the weight of all ways to complete a graph over U, as sums of two
+        doubles in units of 2 ** above.powers.
     floor_power : int
         Terms below this power of two are left out.
     log_order_sum : float
@@ -87,28 +124,24 @@ class GraphSums:
         self.n = n = len(logs)
         self.logs = logs
         self._workers = workers
-        self.families = np.empty(logs.shape)
-        self.family_powers = np.empty(logs.shape, dtype=np.int64)
+        self.families = Scaled.zeros(*logs.shape)
         self._run(partial(self._sum_families, child) for child in range(n))
-        self.below, self.below_powers = _one_at(0, n)
-        self.above, self.above_powers = _one_at(-1, n)
+        self.below, self.above = Scaled.zeros(2**n), Scaled.zeros(2**n)
+        for orders, place in ((self.below, 0), (self.above, -1)):
+            orders.mantissas[place], orders.powers[place] = 1.0, 0
         calls = []
         for start in range(1, 2**n, _CALL_ORDERS):
             stop = min(start + _CALL_ORDERS, 2**n)
-            calls.append(partial(sum_orders_below, self.families, self.family_powers, start, stop,
-                                 self.below, self.below_powers))
+            calls.append(partial(sum_orders_below, *self.families, start, stop, *self.below))
         backward = []
         for start in range(2**n - 1, 0, -_CALL_ORDERS):
             stop = max(start - _CALL_ORDERS, 0)
-            backward.append(partial(
-                sum_orders_above, self.families, self.family_powers, start, stop,
-                self.above, self.above_powers,
-            ))
+            backward.append(partial(sum_orders_above, *self.families, start, stop, *self.above))
         for pair in zip(calls, backward, strict=True):
             self._run(pair)
-        self._top = int(self.below_powers[-1])
+        self._top = int(self.below.powers[-1])
         self.floor_power = self._top - (100 + 6 * n)
-        self.log_order_sum = _log(self.below[-1], self._top)
+        self.log_order_sum = self.below[-1].log()
 
     @staticmethod
     def memory(n: int) -> int:
@@ -118,13 +151,8 @@ class GraphSums:
     def sum_dags(self, with_nondescendants: bool = False) -> tuple[float, np.ndarray | None]:
         """ln of the sum over all graphs, and the probabilities of the sets of non-descendants.
 
-        Returns
-        -------
-        log_sum : float
-            -inf if no graph has a weight above 0.
-        nondescendants : ndarray of shape (n_variables, 2 ** (n_variables - 1)) or None
-            ``[j, U]``: the probability that U is all that does not descend from j, the bit of j
-            taken out of U.
+        ``[j, U]`` of these: the probability that U is all that does not descend from j, the bit of
+        j taken out of U. The logarithm is -inf if no graph has a weight above 0.
         """
         n = self.n
         self.high, self.low = np.zeros((2, 2**n))
@@ -140,18 +168,22 @@ class GraphSums:
             step = max(1, _CALL_PAIRS >> n - size)
             self._run(
                 partial(
-                    sum_dags_above, sets[start : start + step], self.families,
-                    self.family_powers, self.below_powers, self.above_powers, self.floor_power,
+                    sum_dags_above, sets[start : start + step], *self.families,
+                    self.below.powers, self.above.powers, self.floor_power,
                     self.high, self.low, *below, self._top, last,
                 )
                 for start in range(0, len(sets), step)
             )
-        whole = self.high[0]
-        log_sum = _log(whole, int(self.above_powers[0]))
+        log_sum = self._whole.log()
         if not with_nondescendants or log_sum == -math.inf:
             return log_sum, None
-        last /= math.ldexp(whole, int(self.above_powers[0]) - self._top)
+        last /= self._whole.floats(self._top)
         return log_sum, last
+
+    @property
+    def _whole(self) -> Scaled:
+        """The sum over all graphs."""
+        return Scaled(self.high[0], self.above.powers[0])
 
     def share_of(self, whole: "GraphSums", over_orders: bool) -> float:
         """This sum over another that has all its terms and more, at most 1.
@@ -160,31 +192,24 @@ class GraphSums:
         from 0 have six digits after the point, too few for their difference.
         """
         if over_orders:
-            mine, other = ((sums.below[-1], sums.below_powers[-1]) for sums in (self, whole))
+            mine, other = self.below[-1], whole.below[-1]
         else:
-            mine, other = ((sums.high[0], sums.above_powers[0]) for sums in (self, whole))
-        if not mine[0] > 0.0:
-            return 0.0
-        return min(1.0, math.ldexp(mine[0] / other[0], int(mine[1] - other[1])))
+            mine, other = self._whole, whole._whole
+        return min(1.0, float((mine / other).floats())) if mine.mantissas > 0.0 else 0.0
 
     def predecessors(self) -> np.ndarray:
         """Probabilities of the sets of variables before each variable in the order.
 
-        Returns
-        -------
-        ndarray of shape (n_variables, 2 ** (n_variables - 1))
-            ``[j, U]``: the probability that the variables U, and no others, precede j.
+        ``[j, U]``: the probability that the variables U, and no others, precede j.
         """
         result = np.zeros(self.logs.shape)
         places = np.arange(result.shape[1], dtype=np.int64)
         for j in range(self.n):
             sets = put_in(places, j)
             after = sets | 1 << j
-            powers = (self.below_powers[sets] + self.above_powers[after]
-                      + self.family_powers[j] - self._top)
             weights = self.below[sets] * self.above[after] * self.families[j]
-            result[j] = np.ldexp(weights, np.maximum(powers, -2000).astype(np.int32))
-        result /= self.below[-1]
+            result[j] = weights.floats(self._top)
+        result /= self.below.mantissas[-1]
         return result
 
     def parent_sets(self, given: np.ndarray) -> np.ndarray:
@@ -202,26 +227,26 @@ class GraphSums:
     def _parent_sets(self, row: np.ndarray, child: int) -> None:
         mantissas, powers = np.frexp(row)
         powers = powers.astype(np.int64)
-        known = (row > 0) & (self.families[child] > 0)
-        mantissas[known] /= self.families[child][known]
-        powers[known] -= self.family_powers[child][known]
+        families = self.families[child]
+        known = (row > 0) & (families.mantissas > 0)
+        mantissas[known] /= families.mantissas[known]
+        powers[known] -= families.powers[known]
         mantissas, more = np.frexp(np.where(known, mantissas, 0.0))
         # Mantissas from 1 to 2.
         powers += more - 1
         mantissas *= 2.0
         powers[~known] = _NOTHING
         sum_over_supersets(mantissas, powers)
-        weights, weight_powers = np.empty(len(row)), np.empty(len(row), dtype=np.int64)
-        exponentials(self.logs[child], weights, weight_powers)
-        powers += weight_powers
-        np.ldexp(mantissas * weights, np.maximum(powers, -2000).astype(np.int32), out=row)
+        weights = Scaled.zeros(len(row))
+        exponentials(self.logs[child], *weights)
+        row[:] = (Scaled(mantissas, powers) * weights).floats()
 
     def _sum_families(self, child: int) -> None:
-        exponentials(self.logs[child], self.families[child], self.family_powers[child])
-        sum_over_subsets(self.families[child], self.family_powers[child])
+        exponentials(self.logs[child], *self.families[child])
+        sum_over_subsets(*self.families[child])
 
     def _sums_below(self) -> tuple[np.ndarray, np.ndarray]:
-        """R(S) in units of 2 ** below_powers: from block to block of sets, smaller ones first."""
+        """R(S) in units of 2 ** below.powers: from block to block of sets, smaller ones first."""
         n = self.n
         n_low = min(n, _BLOCK_BITS)
         high, low = np.zeros((2, 2**n))
@@ -238,7 +263,7 @@ class GraphSums:
                 self._run(
                     partial(
                         sum_dags_below, target, parts[start : start + step], n_low,
-                        self.families, self.family_powers, self.below_powers, self.above_powers,
+                        *self.families, self.below.powers, self.above.powers,
                         self.floor_power, high, low,
                     )
                     for target, parts in zip(layer, sources, strict=True)
@@ -252,15 +277,7 @@ class GraphSums:
 def sum_over_members(values: np.ndarray, child: int) -> np.ndarray:
     """For each variable the sum of a child's values over the sets that hold it.
 
-    Parameters
-    ----------
-    values : ndarray of shape (2 ** (n - 1),)
-        The child's bit is taken out of the sets.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        0 for the child itself.
+    The child's bit is taken out of the sets; 0 for the child itself.
     """
     n = len(values).bit_length()
     sums = np.zeros(n)
@@ -268,16 +285,6 @@ def sum_over_members(values: np.ndarray, child: int) -> np.ndarray:
     for place, variable in enumerate(others):
         sums[variable] = values.reshape(-1, 2, 2**place)[:, 1].sum()
     return sums
-
-
-def _one_at(place: int, n: int) -> tuple[np.ndarray, np.ndarray]:
-    mantissas, powers = np.zeros(2**n), np.full(2**n, _NOTHING, dtype=np.int64)
-    mantissas[place], powers[place] = 1.0, 0
-    return mantissas, powers
-
-
-def _log(mantissa: float, power: int) -> float:
-    return math.log(mantissa) + power * math.log(2.0) if mantissa > 0 else -math.inf
 
 
 def _subsets(members: int) -> Sequence[int]:

@@ -1,7 +1,7 @@
 """The marginal likelihood of a table summed over all graphs, and what follows from the sums."""
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 
 import numpy as np
 from joblib import effective_n_jobs
@@ -10,14 +10,15 @@ from skbn.counting.data import CategoricalData
 from skbn.counting.memory import memory_limit
 from skbn.graphs.constraints import Constraints
 from skbn.graphs.graph_prior import LogPrior
-from skbn.posteriors.family_weights import FamilyWeights, without_constants
+from skbn.posteriors.family_weights import log_weights, possible_families, without_constants
 from skbn.posteriors.graph_counts import log_prior_total
 from skbn.posteriors.graph_posterior import EdgePosteriors, GraphState, refuse_sums
 from skbn.posteriors.graph_sums import GraphSums, sum_over_members
 from skbn.scores.local_scores import LocalScores
 from skbn.scores.saturated import SaturatedFamilies
+from skbn.subsets.all_families import AllFamilies
 from skbn.subsets.parent_sets import bits
-from skbn.subsets.signatures import Signatures
+from skbn.subsets.subset_scores import SubsetScores
 from skbn.subsets.workers import Workers
 
 # Less of the posterior of a variable's parents than this is not worth a warning.
@@ -30,31 +31,26 @@ def posterior_of(
     labels: Sequence[Hashable],
     constraints: Constraints,
     *,
+    families: AllFamilies | None = None,
     prior: str = "graphs",
-    max_memory: int | None = None,
+    max_memory: float | None = None,
     n_jobs: int | None = None,
 ) -> EdgePosteriors:
     """Posteriors of the edges of a table that is read and scored.
 
-    Parameters
-    ----------
-    scores : LocalScores
-        With the graph prior.
-    labels : sequence
-        Names of the variables.
-    constraints : Constraints
-    prior, max_memory, n_jobs
-        As in `skbn.edge_posteriors`.
+    `families`, if others ask for them too, are those of the constraints `without_constants`; what
+    is counted is then kept for them. The rest is as in `skbn.edge_posteriors`.
     """
     n = scores.data.n_variables
     n_threads = max(1, effective_n_jobs(n_jobs))
-    limit = memory_limit(max_memory)
     over_orders = prior == "orders"
     constraints = without_constants(constraints, scores.data)
-    weights, fixed = _weights([scores], constraints, n_threads, limit)
+    keep, families = families is not None, families or AllFamilies(scores.data, constraints)
+    plans, room = _plans([scores], families, n_threads, memory_limit(max_memory))
+    order = families.order
     with Workers(n_threads, None) as workers:
-        total = _prior_total(constraints, scores.log_prior, weights, workers, over_orders)
-        (logs,) = weights.logs(workers, n_threads, limit - fixed)
+        total = _prior_total(constraints, scores.log_prior, order, workers, over_orders)
+        (logs,) = _logs(plans, families, workers, room, keep)
         sums = GraphSums(logs, workers)
         if over_orders:
             log_sum, given = sums.log_order_sum, None
@@ -70,15 +66,15 @@ def posterior_of(
                 # Neither itself nor what does not descend from it.
                 within = given[bit].sum() - sum_over_members(given[bit], bit)
                 within[bit] = 0.0
-                ancestors[weights.order[bit], weights.order] = within
+                ancestors[order[bit], order] = within
         parents = sums.parent_sets(given)
         sums.release()
-    _likely_saturated(parents, weights.order, scores.data, labels).warn(
+    _likely_saturated(parents, order, scores.data, labels).warn(
         "Of the parents of some variables more than a tenth of the posterior is on"
     )
     edges = np.zeros((n, n))
     for bit in range(n):
-        edges[weights.order, weights.order[bit]] = sum_over_members(parents[bit], bit)
+        edges[order, order[bit]] = sum_over_members(parents[bit], bit)
     for matrix in (edges, ancestors):
         if matrix is not None:
             np.clip(matrix, 0.0, 1.0, out=matrix)
@@ -89,7 +85,7 @@ def posterior_of(
     return EdgePosteriors(
         labels=list(labels), edges=edges, ancestors=ancestors, prior=prior, log_sum=log_sum,
         log_marginal_likelihood=log_sum - total,
-        _state=GraphState(sums, parents, weights.order, max_memory, n_jobs),
+        _state=GraphState(sums, parents, order, max_memory, n_jobs),
     )
 
 
@@ -97,34 +93,24 @@ def log_marginal_likelihoods(
     scores: Sequence[LocalScores],
     constraints: Constraints,
     *,
-    max_memory: int | None = None,
+    families: AllFamilies | None = None,
+    max_memory: float | None = None,
     n_jobs: int | None = None,
 ) -> np.ndarray:
     """ln p(data) summed over all graphs, for each equivalent sample size.
 
+    The scores differ in nothing but their ess; the rest is as in `posterior_of`.
+
     The table is counted once, and the prior normalised once.
-
-    Parameters
-    ----------
-    scores : sequence of LocalScores
-        Of one table, with one score and one graph prior; only the equivalent sample sizes differ.
-    constraints : Constraints
-    max_memory, n_jobs
-        As in `skbn.edge_posteriors`.
-
-    Returns
-    -------
-    ndarray of shape (n_scores,)
-        As `EdgePosteriors.log_marginal_likelihood`.
     """
     n_threads = max(1, effective_n_jobs(n_jobs))
-    limit = memory_limit(max_memory)
     constraints = without_constants(constraints, scores[0].data)
-    weights, fixed = _weights(scores, constraints, n_threads, limit)
+    keep, families = families is not None, families or AllFamilies(scores[0].data, constraints)
+    plans, room = _plans(scores, families, n_threads, memory_limit(max_memory))
     values = []
     with Workers(n_threads, None) as workers:
-        total = _prior_total(constraints, scores[0].log_prior, weights, workers, False)
-        for logs in weights.logs(workers, n_threads, limit - fixed):
+        total = _prior_total(constraints, scores[0].log_prior, families.order, workers, False)
+        for logs in _logs(plans, families, workers, room, keep):
             log_sum, _ = GraphSums(logs, workers).sum_dags()
             _refuse_nothing(log_sum)
             values.append(log_sum - total)
@@ -161,27 +147,34 @@ def _likely_saturated(
     return SaturatedFamilies(found, data.n_rows_counted)
 
 
-def _weights(
-    scores: Sequence[LocalScores], constraints: Constraints, n_threads: int, limit: float
-) -> tuple[FamilyWeights, int]:
-    """The weights of all families, and the bytes that their sums take, if all fits."""
-    n = scores[0].data.n_variables
+def _plans(
+    scores: Sequence[LocalScores], families: AllFamilies, n_threads: int, limit: float
+) -> tuple[list[SubsetScores], float]:
+    """What has to be summed over all sets, and the bytes that are left for it, if all fits."""
+    n = families.n
     # The posteriors' own, and what every thread holds while it works one child out.
-    fixed = GraphSums.memory(n) + (n + 48 * n_threads) * 2 ** (n - 1)
-    fixed += Signatures(scores[0].data.cardinalities.tolist()).memory
+    fixed = GraphSums.memory(n) + (n + 48 * n_threads) * 2 ** (n - 1) + families.lists_memory
     refuse_sums(n, fixed, limit)
-    weights = FamilyWeights(scores, constraints)
-    refuse_sums(n, fixed + weights.memory(n_threads), limit)
-    return weights, fixed
+    plans = [families.plan(one) for one in scores]
+    fixed += 8 * n * 2 ** (n - 1)
+    refuse_sums(n, fixed + plans[0].memory(1, n_threads), limit)
+    return plans, limit - fixed
+
+
+def _logs(
+    plans: Sequence[SubsetScores], families: AllFamilies, workers: Workers, room: float, keep: bool
+) -> Iterator[np.ndarray]:
+    """The weights' logarithms for one score after the other."""
+    possible = possible_families(families.rules, families.n)
+    for subsets in families.filled(plans, workers, room, keep=keep):
+        yield log_weights(subsets, families, possible)
 
 
 def _prior_total(
-    constraints: Constraints, log_prior: LogPrior | None, weights: FamilyWeights,
+    constraints: Constraints, log_prior: LogPrior | None, order: Sequence[int],
     workers: Workers, over_orders: bool,
 ) -> float:
-    total = log_prior_total(
-        constraints, log_prior, weights.order, workers, over_orders=over_orders
-    )
+    total = log_prior_total(constraints, log_prior, order, workers, over_orders=over_orders)
     _refuse_nothing(total)
     return total
 

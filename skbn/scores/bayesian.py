@@ -5,20 +5,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from skbn.scores.score import Family, Formula, keyed, no_constant
-from skbn.scores.special import log_of, log_rising_factorial, log_rising_factorials
-from skbn.scores.tails import Tail, rising_tail
+from skbn.scores.gamma import Tail, log_rising_factorial, log_rising_factorials, rising_tail
+from skbn.scores.score import Family, Formula, SetScore, keyed
 
 
-def _bdeu_terms(counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
-    return log_rising_factorial(counts, math.log(family.ess) - log_of(n_states))
-
-
-def _bdeu_tail(n_states: int, family: Family) -> Tail | None:
-    return rising_tail(math.log(family.ess) - log_of(n_states))
-
-
-class BDeu(Formula):
+class BDeu(SetScore):
     """Log marginal likelihood with the uniform Dirichlet prior of Buntine (1991), in nats.
 
     The sum over parent configurations j and child states k of
@@ -27,58 +18,54 @@ class BDeu(Formula):
     Heckerman, Geiger and Chickering (1995). Equivalent graphs score the same.
     """
 
-    tabulated: ClassVar[bool] = True
-    set_function: ClassVar[bool] = True
-
-    def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
-        return _bdeu_terms(counts, n_states, family)
+    def set_terms(self, counts: np.ndarray, n_states: int, ess: float) -> np.ndarray:
+        return log_rising_factorial(counts, math.log(ess) - math.log(n_states))
 
     def set_terms_of_many(
-        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
+        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, ess: float
     ) -> np.ndarray:
-        """Set terms of whole counts, the i-th of a set of ``exp(log_states[which[i]])`` states."""
-        return log_rising_factorials(counts, which, math.log(family.ess) - log_states)
+        return log_rising_factorials(counts, which, math.log(ess) - log_states)
 
-    @keyed(
-        lambda family: family.cardinality * family.n_parent_states,
-        lambda family: _bdeu_tail(family.cardinality * family.n_parent_states, family),
-    )
+    def set_tail(self, n_states: int, ess: float) -> Tail | None:
+        return rising_tail(math.log(ess) - math.log(n_states))
+
+
+class _FixedPrior(Formula):
+    """Log marginal likelihood with every Dirichlet parameter the same number, in nats."""
+
+    uses_ess: ClassVar[bool] = False
+    alpha: ClassVar[float]
+
+    @keyed(lambda score, family: None, lambda score, family: rising_tail(math.log(score.alpha)))
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return _bdeu_terms(counts, family.cardinality * family.n_parent_states, family)
+        return log_rising_factorial(counts, math.log(self.alpha))
 
     @keyed(
-        lambda family: family.n_parent_states,
-        lambda family: _bdeu_tail(family.n_parent_states, family),
+        lambda score, family: family.cardinality,
+        lambda score, family: rising_tail(math.log(score.alpha * family.cardinality)),
     )
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return _bdeu_terms(counts, family.n_parent_states, family)
-
-    constant = no_constant
+        return log_rising_factorial(counts, math.log(self.alpha * family.cardinality))
 
 
-class K2(Formula):
+class K2(_FixedPrior):
     """Log marginal likelihood with every Dirichlet parameter 1, in nats.
 
     The sum over j, k of ln G(N_jk + 1) minus the sum over j of ln G(N_j + r) - ln G(r)
     (Cooper and Herskovits, 1992). Equivalent graphs may differ.
     """
 
-    tabulated: ClassVar[bool] = True
-    set_function: ClassVar[bool] = False
-    uses_ess: ClassVar[bool] = False
+    alpha: ClassVar[float] = 1.0
 
-    @keyed(lambda family: None, lambda family: rising_tail(0.0))
-    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return log_rising_factorial(counts, 0.0)
 
-    @keyed(
-        lambda family: family.cardinality,
-        lambda family: rising_tail(math.log(family.cardinality)),
-    )
-    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return log_rising_factorial(counts, math.log(family.cardinality))
+class BDJ(_FixedPrior):
+    """Log marginal likelihood with every Dirichlet parameter 1/2, Jeffreys' prior, in nats.
 
-    constant = no_constant
+    The sum over j, k of ln G(N_jk + 1/2) - ln G(1/2) minus the sum over j of
+    ln G(N_j + r/2) - ln G(r/2) (Suzuki, 2017). Equivalent graphs may differ.
+    """
+
+    alpha: ClassVar[float] = 0.5
 
 
 class BDs(Formula):
@@ -91,39 +78,11 @@ class BDs(Formula):
     """
 
     tabulated: ClassVar[bool] = False
-    set_function: ClassVar[bool] = False
 
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         n_cells = family.cardinality * family.n_observed_parent_states
-        return log_rising_factorial(counts, math.log(family.ess) - log_of(n_cells))
+        return log_rising_factorial(counts, math.log(family.ess) - math.log(n_cells))
 
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        log_alpha = math.log(family.ess) - log_of(family.n_observed_parent_states)
+        log_alpha = math.log(family.ess) - math.log(family.n_observed_parent_states)
         return log_rising_factorial(counts, log_alpha)
-
-    constant = no_constant
-
-
-class BDJ(Formula):
-    """Log marginal likelihood with every Dirichlet parameter 1/2, Jeffreys' prior, in nats.
-
-    The sum over j, k of ln G(N_jk + 1/2) - ln G(1/2) minus the sum over j of
-    ln G(N_j + r/2) - ln G(r/2) (Suzuki, 2017). Equivalent graphs may differ.
-    """
-
-    tabulated: ClassVar[bool] = True
-    set_function: ClassVar[bool] = False
-    uses_ess: ClassVar[bool] = False
-
-    @keyed(lambda family: None, lambda family: rising_tail(math.log(0.5)))
-    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return log_rising_factorial(counts, math.log(0.5))
-
-    @keyed(
-        lambda family: family.cardinality,
-        lambda family: rising_tail(math.log(0.5 * family.cardinality)),
-    )
-    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return log_rising_factorial(counts, math.log(0.5 * family.cardinality))
-
-    constant = no_constant

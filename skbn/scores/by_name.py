@@ -1,4 +1,6 @@
-"""Scores by the names that users give them."""
+"""Scores by the names that users give them, and scores of their own."""
+
+from typing import Any
 
 from skbn.messages import brief, first_few
 from skbn.scores.bayesian import BDJ, K2, BDeu, BDs
@@ -20,16 +22,24 @@ SCORES: dict[str, Score] = {
 }
 
 
-def as_score(score_type: "str | Score") -> Score:
-    """The score object that `score_type` names, or `score_type` itself if it is one.
+class OwnScore(Score):
+    """A user's score of a class that is not derived from `Score`, with what it leaves out."""
 
-    Raises
-    ------
-    ValueError
-        For a name that is not a score's.
-    TypeError
-        For an object that lacks one of the methods of `Score`.
-    """
+    cell_terms = parent_terms = constant = None  # those of the object itself
+
+    def __init__(self, score: Any) -> None:
+        self._own = score
+        for name in Score.METHODS:
+            setattr(self, name, getattr(score, name))
+        for name in ("tabulated", "needs_whole_counts", "uses_ess"):
+            setattr(self, name, getattr(score, name, getattr(Score, name)))
+
+    def __repr__(self) -> str:
+        return repr(self._own)
+
+
+def as_score(score_type: "str | Score") -> Score:
+    """The score that a name stands for, or that a user brings."""
     if isinstance(score_type, str):
         if score_type not in SCORES:
             raise ValueError(
@@ -38,9 +48,7 @@ def as_score(score_type: "str | Score") -> Score:
             )
         return SCORES[score_type]
     missing = [
-        name
-        for name in ("cell_terms", "parent_terms", "constant")
-        if not callable(getattr(score_type, name, None))
+        name for name in Score.METHODS if not callable(getattr(score_type, name, None))
     ]
     if missing or isinstance(score_type, type):
         what = "a class, not an object" if isinstance(score_type, type) else brief(score_type)
@@ -49,4 +57,4 @@ def as_score(score_type: "str | Score") -> Score:
             f"parent_terms and constant, got {what}"
             + (f" without {', '.join(missing)}." if missing else "; call it.")
         )
-    return score_type
+    return score_type if Score in type(score_type).__mro__ else OwnScore(score_type)

@@ -1,18 +1,13 @@
 """The maximised likelihood, and what it is minus a price per parameter: BIC, AIC and MDL."""
 
 import math
+from collections.abc import Hashable
 from typing import ClassVar
 
 import numpy as np
 
-from skbn.scores.score import Family, Formula, keyed, no_constant
-from skbn.scores.special import float_of, log_of
-from skbn.scores.tails import ENTROPY, Tail
-
-
-def entropy_tail(family: Family) -> Tail:
-    """N ln N of large counts, whatever the family."""
-    return ENTROPY
+from skbn.scores.gamma import ENTROPY, Tail, float_of
+from skbn.scores.score import Family, SetScore
 
 
 def entropy_terms(counts: np.ndarray) -> np.ndarray:
@@ -21,33 +16,27 @@ def entropy_terms(counts: np.ndarray) -> np.ndarray:
     return counts * np.log(np.where(counts > 0, counts, 1.0))
 
 
-class LogLikelihood(Formula):
+class LogLikelihood(SetScore):
     """Maximised log-likelihood, in nats.
 
     The sum over j, k of N_jk ln(N_jk / N_j). Never decreases with a further parent.
     """
 
-    tabulated: ClassVar[bool] = True
-    set_function: ClassVar[bool] = True
     uses_ess: ClassVar[bool] = False
 
-    def set_terms(self, counts: np.ndarray, n_states: int, family: Family) -> np.ndarray:
+    def set_terms(self, counts: np.ndarray, n_states: int, ess: float) -> np.ndarray:
         return entropy_terms(counts)
 
     def set_terms_of_many(
-        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, family: Family
+        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, ess: float
     ) -> np.ndarray:
         return entropy_terms(counts)
 
-    @keyed(lambda family: None, entropy_tail)
-    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return entropy_terms(counts)
+    def set_key(self, n_states: int) -> Hashable:
+        return None
 
-    @keyed(lambda family: None, entropy_tail)
-    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
-        return entropy_terms(counts)
-
-    constant = no_constant
+    def set_tail(self, n_states: int, ess: float) -> Tail | None:
+        return ENTROPY
 
 
 def n_free_parameters(family: Family) -> float:
@@ -89,4 +78,4 @@ class MDL(BIC):
 
     def constant(self, family: Family) -> float:
         n, p = family.n_variables, family.n_parents
-        return super().constant(family) - math.log(n) - log_of(math.comb(n, p))
+        return super().constant(family) - math.log(n) - math.log(math.comb(n, p))

@@ -11,10 +11,10 @@ from skbn.counting.counts import count_family
 from skbn.counting.data import CategoricalData
 from skbn.counting.packs import PackLevels
 from skbn.messages import brief, first_few
-from skbn.scores.score import Family, Score, constant_of, terms_of
+from skbn.scores.gamma import Tail
+from skbn.scores.score import Family, Score, constant_of, key_of, tail_of, terms_of
 from skbn.scores.shapes import Shapes
-from skbn.scores.tails import Tail
-from skbn.scores.term_tables import KnownTerms, TermTables, key_of, tail_of
+from skbn.scores.term_tables import KnownTerms, TermTables
 
 # Scores below this are -inf, so that sums of finite ones stay finite.
 FORBIDDEN = -1e300
@@ -82,9 +82,9 @@ class LocalScores:
         log_prior: Callable[[int, tuple[int, ...]], float] | None = None,
         memory: int = 256 * 2**20,
     ) -> None:
-        if getattr(score, "needs_whole_counts", False):
+        if score.needs_whole_counts:
             _refuse_fractions(data, score)
-        if getattr(score, "takes_log_of_rows", False):
+        if score.takes_log_of_rows:
             _refuse_shares(data, score)
         self.data = data
         self.score = score
@@ -153,7 +153,7 @@ class LocalScores:
         if self._is_stopped:
             raise RuntimeError("The search was stopped.")
         self.n_evaluations += len(changes)
-        native = self.data.has_whole_weights and getattr(self.score, "tabulated", False)
+        native = self.data.has_whole_weights and self.score.tabulated
         families = [] if native and self.log_prior is None else [
             tuple(sorted(_toggle(child, parents, change))) for change in changes.tolist()
         ]

@@ -4,9 +4,10 @@ from typing import ClassVar
 
 import numpy as np
 
-from skbn.scores.likelihood import LogLikelihood, entropy_tail, entropy_terms
+from skbn.scores.gamma import ENTROPY
+from skbn.scores.likelihood import LogLikelihood, entropy_terms
 from skbn.scores.regret import log_regret, log_regret_of_any
-from skbn.scores.score import Family, Formula, keyed, no_constant
+from skbn.scores.score import Family, Formula, keyed
 
 
 class FNML(Formula):
@@ -17,20 +18,16 @@ class FNML(Formula):
     Equivalent graphs may differ.
     """
 
-    tabulated: ClassVar[bool] = True
-    set_function: ClassVar[bool] = False
     uses_ess: ClassVar[bool] = False
     needs_whole_counts: ClassVar[bool] = True
 
-    @keyed(lambda family: None, entropy_tail)
+    @keyed(lambda score, family: None, lambda score, family: ENTROPY)
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts)
 
-    @keyed(lambda family: family.cardinality)
+    @keyed(lambda score, family: family.cardinality)
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         return entropy_terms(counts) + log_regret(counts, family.cardinality)
-
-    constant = no_constant
 
 
 class QNML(LogLikelihood):
@@ -45,7 +42,6 @@ class QNML(LogLikelihood):
     less than 2e-9 nats, whatever N. See `skbn.scores.regret`.
     """
 
-    uses_ess: ClassVar[bool] = False
     needs_whole_counts: ClassVar[bool] = True
 
     def constant(self, family: Family) -> float:

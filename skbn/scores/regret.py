@@ -11,8 +11,6 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammaincc, gammaln
 
-from skbn.scores.special import log_of
-
 # States from which `log_regret` integrates, and from which `log_regret_of_any` approximates.
 _INTEGRAL_FROM = 256
 APPROXIMATE_FROM = 10**8
@@ -31,17 +29,7 @@ _GRID = np.arange(-9.0, 9.0 + _STEP, _STEP)
 def log_regret(counts: np.ndarray, n_states: int) -> np.ndarray:
     """ln C(n, K) for every count n, to 13 digits (for counts beyond 10^10, to 11).
 
-    Parameters
-    ----------
-    counts : ndarray of float or int
-        Whole counts n >= 0, below 2**53.
-    n_states : int
-        K >= 1, within the range of a float.
-
-    Returns
-    -------
-    ndarray of float
-        In nats; 0 where n = 0 and where K = 1.
+    In nats, for whole counts below 2**53 and K within the range of a float.
     """
     counts = np.asarray(counts)
     distinct, which = np.unique(counts, return_inverse=True)
@@ -142,15 +130,10 @@ def _integral(n: np.ndarray, n_states: int) -> np.ndarray:
 def log_regret_of_any(n: float, n_states: int) -> float:
     """ln C(n, K) of one count for any integer K, however large.
 
+    Of a whole count n below 2**53.
+
     As `log_regret` for K < 10^8. From there on the approximation of Szpankowski and Weinberger,
     which exceeds ln C by less than 0.19 / K: by less than 2e-9 nats.
-
-    Parameters
-    ----------
-    n : float
-        Whole, >= 0, below 2**53.
-    n_states : int
-        K >= 1; may exceed the largest float.
     """
     if n == 0:
         return 0.0
@@ -172,7 +155,7 @@ def approximate_log_regret(n: float, n_states: int) -> float:
     n [ln a + (a + 2) ln c - 1/c] - 1/2 ln(c + 2/a). Written with x = c - 1, for which
     x (1 + x) = 1/a, so that nothing cancels where a is far above or far below 1.
     """
-    log_a = log_of(n_states) - math.log(n)
+    log_a = math.log(n_states) - math.log(n)
     inverse_a = math.exp(-log_a)
     x = 2.0 * inverse_a / (1.0 + math.sqrt(1.0 + 4.0 * inverse_a))
     # ln a + 2 ln c is `leading`; a ln c - 1/c is (slope - 1) / (1 + x).

@@ -7,16 +7,21 @@ The local score of a child given its parents is::
 with N_jk the number of rows in parent configuration j and child state k, N_j = sum_k N_jk, both
 over observed states only. A score is a small object with three methods: f is `cell_terms`, g is
 `parent_terms` and c is `constant`. All are in nats, and higher is better.
+
+Of most scores f and g are one function of the counts of a *set* of variables and of its number of
+states: a local score is the number of the set {child} u parents less that of the parents. Such a
+score is a `SetScore`.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
 from numbers import Real
-from typing import NamedTuple, Protocol, runtime_checkable
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 
 from skbn.messages import brief
-from skbn.scores.tails import Tail
+from skbn.scores.gamma import Tail
 
 
 class Family(NamedTuple):
@@ -60,17 +65,23 @@ class Family(NamedTuple):
     n_observed_parent_states: int | None = None
 
 
-@runtime_checkable
-class Score(Protocol):
+class Score(ABC):
     """What a score is; write a class with these methods to bring your own.
 
     An object of a class with these three methods is accepted as ``score_type`` wherever a name
-    is. A class attribute ``tabulated = True`` says that the terms depend on nothing but the
-    count, the cardinalities, N and the ESS, which lets them be tabulated once per shape and summed
-    natively; without it every family is evaluated on its own counts. The terms are one number per
-    count, or one number for all of them. ``needs_whole_counts = True`` has fractional weights
-    refused before anything is scored. ``uses_ess = False`` says that the ESS does not enter, so
-    that choosing one takes no further search.
+    is, whether the class is derived from this one or not; these are the attributes that it may
+    set, and what they are if it does not.
+
+    Attributes
+    ----------
+    tabulated : bool, default=False
+        The terms depend on nothing but the count, the cardinalities, N and the ESS, which lets
+        them be tabulated once per shape and summed natively; without it every family is evaluated
+        on its own counts. The terms are one number per count, or one number for all of them.
+    needs_whole_counts : bool, default=False
+        Fractional weights are refused before anything is scored.
+    uses_ess : bool, default=True
+        False: the ESS does not enter, so that choosing one takes no further search.
 
     Examples
     --------
@@ -95,6 +106,22 @@ class Score(Protocol):
     -6.695
     """
 
+    __slots__ = ()
+    METHODS: ClassVar[tuple[str, ...]] = ("cell_terms", "parent_terms", "constant")
+
+    tabulated: ClassVar[bool] = False
+    needs_whole_counts: ClassVar[bool] = False
+    uses_ess: ClassVar[bool] = True
+    # Whether ln N is a price, which weights that sum to one row or less would turn into a gain.
+    takes_log_of_rows: ClassVar[bool] = False
+
+    @classmethod
+    def __subclasshook__(cls, other: type) -> bool:
+        if cls is not Score:
+            return NotImplemented
+        return all(callable(getattr(other, name, None)) for name in cls.METHODS)
+
+    @abstractmethod
     def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         """Compute f(N_jk), what each count of a state of child and parents adds.
 
@@ -112,6 +139,7 @@ class Score(Protocol):
             In nats, one number per count or one for all of them.
         """
 
+    @abstractmethod
     def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
         """Compute g(N_j), what each count of a parent configuration takes away.
 
@@ -142,6 +170,7 @@ class Score(Protocol):
         float
             In nats, added once for each variable; minus infinity forbids the parents.
         """
+        return 0.0
 
 
 def terms_of(
@@ -199,22 +228,20 @@ def _described(came: object) -> str:
     return brief(came)
 
 
+def has_constant(score: Score) -> bool:
+    """Whether there is more to a score than its terms."""
+    return type(score).constant is not Score.constant
+
+
 def keyed(
-    key: Callable[[Family], Hashable],
-    tail: Callable[[Family], Tail | None] | None = None,
+    key: Callable[[Score, Family], Hashable],
+    tail: Callable[[Score, Family], Tail | None] | None = None,
 ) -> Callable:
     """Mark `cell_terms` or `parent_terms` of a tabulated score with all that its values depend on.
 
     Where the keys of two families are equal, of one method or of both, so are the terms; they are
-    then evaluated once. A method that overrides a marked one is not marked itself, so that it need
-    not know of this.
-
-    Parameters
-    ----------
-    key : callable
-        Of a family, from the fields that differ between the families of one table.
-    tail : callable, optional
-        Of a family: the terms of large counts as a formula, if there is one.
+    then evaluated once. `tail` has the terms of large counts as a formula. A method that overrides
+    a marked one is not marked itself, so that it need not know of this.
     """
 
     def mark(method: Callable) -> Callable:
@@ -224,15 +251,25 @@ def keyed(
     return mark
 
 
-def no_constant(self: Score, family: Family) -> float:
-    """The constant of scores that have none."""
-    return 0.0
+def key_of(method: Callable, family: Family) -> Hashable:
+    """What the terms of a `cell_terms` or `parent_terms` depend on."""
+    key = getattr(method, "key", None)
+    # Anything in the family: then the two methods have nothing in common.
+    return (method.__name__, family) if key is None else key(method.__self__, family)
 
 
-class Formula:
+def tail_of(method: Callable, family: Family) -> Tail | None:
+    """The formula of large counts that a `cell_terms` or `parent_terms` is marked with."""
+    tail = getattr(method, "tail", None)
+    return None if tail is None else tail(method.__self__, family)
+
+
+class Formula(Score):
     """A score without parameters: all of one class are equal."""
 
     __slots__ = ()
+
+    tabulated: ClassVar[bool] = True
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self)
@@ -242,3 +279,57 @@ class Formula:
 
     def __repr__(self) -> str:
         return f"{type(self).__qualname__}()"
+
+
+def _n_cells(family: Family) -> int:
+    return family.cardinality * family.n_parent_states
+
+
+class SetScore(Formula):
+    """A score whose terms are one function of the counts of a set and its number of states.
+
+    With S(V) the sum of `set_terms` over the counts of the joint states of the variables V, the
+    local score is S({child} u parents) - S(parents) + constant.
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def set_terms(self, counts: np.ndarray, n_states: int, ess: float) -> np.ndarray:
+        """Terms of the counts, above zero, of a set of variables with so many joint states."""
+
+    @abstractmethod
+    def set_terms_of_many(
+        self, counts: np.ndarray, which: np.ndarray, log_states: np.ndarray, ess: float
+    ) -> np.ndarray:
+        """The same for whole counts, the i-th of a set of ``exp(log_states[which[i]])`` states."""
+
+    def set_key(self, n_states: int) -> Hashable:
+        """All that the terms depend on beside the ESS."""
+        return n_states
+
+    def set_tail(self, n_states: int, ess: float) -> Tail | None:
+        """The terms of large counts as a formula, if there is one."""
+        return None
+
+    @keyed(
+        lambda score, family: score.set_key(_n_cells(family)),
+        lambda score, family: score.set_tail(_n_cells(family), family.ess),
+    )
+    def cell_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return self.set_terms(counts, _n_cells(family), family.ess)
+
+    @keyed(
+        lambda score, family: score.set_key(family.n_parent_states),
+        lambda score, family: score.set_tail(family.n_parent_states, family.ess),
+    )
+    def parent_terms(self, counts: np.ndarray, family: Family) -> np.ndarray:
+        return self.set_terms(counts, family.n_parent_states, family.ess)
+
+
+def is_set_score(score: Score) -> bool:
+    """Whether the terms are those of sets, which a subclass of a `SetScore` may have changed."""
+    kind = type(score)
+    return isinstance(score, SetScore) and (
+        (kind.cell_terms, kind.parent_terms) == (SetScore.cell_terms, SetScore.parent_terms)
+    )

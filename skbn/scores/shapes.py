@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from skbn.counting._counting import add_terms, locate_terms
-from skbn.scores.score import Family, Score, constant_of, terms_of
-from skbn.scores.term_tables import TermTables, key_of
+from skbn.counting._counting import add_unknown_terms, locate_unknown_terms
+from skbn.scores.score import Family, Score, constant_of, key_of, terms_of
+from skbn.scores.term_tables import TermTables
 
 # Scores that are made of parts below it are finite, and none is as low as a forbidden one.
 _SURELY_FINITE = 1e299
@@ -17,16 +17,9 @@ _SURELY_FINITE = 1e299
 class Shapes:
     """Tables of terms of several shapes of family, and their parts side by side.
 
-    Parameters
-    ----------
-    score : Score
-    families : sequence of Family
-    tables : sequence of TermTables
-        Those of the families.
-    n_cells : int
-        Joint states of the child and its unchanged parents.
-    leaving : list of int
-        Cardinalities of the parents that leave, as the last of the shapes have it.
+    They are made for a family and all of its changes: `n_cells` are the joint states of the child
+    and its unchanged parents, and the last shapes are those without a parent of the cardinalities
+    `leaving`.
 
     Attributes
     ----------
@@ -81,27 +74,17 @@ class Shapes:
     ) -> np.ndarray | None:
         """Evaluate the terms of counts that the tables did not know, and add them to the sums.
 
+        The sums, `totals`, change in place. Returns a mask of the candidates with a term too large
+        for a sum of integers, None if there are none. `which` is the shape of each candidate;
+        owners and counts are as `sum_families` gives them.
+
         They are kept where the tables reach.
-
-        Parameters
-        ----------
-        which : ndarray of shape (n_candidates,)
-            The shape of each candidate.
-        owners, counts : ndarrays of shape (n_unknown,)
-            As `skbn.counting._counting.sum_families` returns them.
-        totals : ndarray of shape (n_candidates,), int64
-            Changed in place.
-
-        Returns
-        -------
-        ndarray of shape (n_candidates,), bool, or None
-            Candidates with a term too large for a sum of integers, if there are any.
         """
         known = self._by_owner
         numbers, n = np.empty(len(counts), dtype=np.int64), np.empty(len(counts))
-        locate_terms(owners, counts, which, known.numbers, numbers, n)
+        locate_unknown_terms(owners, counts, which, known.numbers, numbers, n)
         large = np.zeros(len(which), dtype=bool)
-        found = add_terms(
+        found = add_unknown_terms(
             owners, counts, known.terms(numbers, n), which, known.slopes, known.scales,
             known.bounds, self.addresses, self.length, totals, large.view(np.uint8),
         )

@@ -1,13 +1,13 @@
 """Tables of a score's terms by count, for one shape of family."""
 
 import math
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
+from skbn.scores.gamma import Tail
 from skbn.scores.score import Family, Score, terms_of
-from skbn.scores.tails import Tail
 
 # Counts below the first are tabulated at once, counts below the second when they first occur.
 _KNOWN = 1024
@@ -19,6 +19,9 @@ _ROUNDING = 2.0**-48
 class KnownTerms:
     """f or g for the counts 1 .. n_known - 1 and for N, and the bounds of f(n) / n.
 
+    f and g are `cell_terms` and `parent_terms`. A `short` table goes no further than the known
+    counts.
+
     Attributes
     ----------
     values : ndarray of shape (n_known,)
@@ -29,15 +32,6 @@ class KnownTerms:
         How far f(n) / n goes from a, with some room.
     tail : Tail or None
         What f is beyond the known counts, if there is a formula.
-
-    Parameters
-    ----------
-    function : callable
-        f or g: `cell_terms` or `parent_terms` of a score.
-    family : Family
-    tail : Tail, optional
-    short : bool
-        Whether no table goes beyond the known counts.
     """
 
     def __init__(
@@ -50,7 +44,7 @@ class KnownTerms:
         self.values = terms_of(function, counts, family)
         ratios = self.values / counts
         # f(n) / n of most scores lies between f(1) and f(N) / N, which bounds the sums. Counts that
-        # break the rule are told apart by `TermTables.evaluate`.
+        # break the rule are told apart by `Shapes.add_unknown`.
         low, high = float(ratios.min()), float(ratios.max())
         self.slope = max(low, min(0.0, high))
         self.spread = 1.001 * max(high - self.slope, self.slope - low) + (
@@ -84,21 +78,6 @@ def _known_counts(n_samples: float) -> np.ndarray:
     return counts
 
 
-def key_of(function: Callable, family: Family) -> Hashable:
-    """What the terms of a `cell_terms` or `parent_terms` depend on; see `score.keyed`."""
-    key = getattr(function, "key", None)
-    if key is not None:
-        return key(family)
-    # Anything in the family: then the two functions have nothing in common.
-    return function.__name__, family
-
-
-def tail_of(function: Callable, family: Family) -> Tail | None:
-    """The formula of large counts that a `cell_terms` or `parent_terms` is marked with."""
-    tail = getattr(function, "tail", None)
-    return None if tail is None else tail(family)
-
-
 class TermTables:
     """f(n) - a n and g(n) - b n for counts n = 0, 1, ..., as integers in units of 1 / scale.
 
@@ -108,13 +87,6 @@ class TermTables:
     those of parents do, so that a and b shift a score by (a - b) N whatever the counts. a is the
     f(n) / n nearest to 0: for a large ESS f(n) is n ln(ess / (r q)) and hardly more, and what is
     left is small.
-
-    Parameters
-    ----------
-    score : Score
-    family : Family
-    known : pair of KnownTerms, optional
-        Those of f and g, if they have been evaluated before.
 
     Attributes
     ----------
@@ -136,7 +108,7 @@ class TermTables:
         Where `cells` and `parents` lie in memory, for the kernels.
     tails : tuple of tuple of float
         What f(n) - a n and g(n) - b n are beyond the known counts, for the kernels: the fields of
-        `skbn.scores.tails.Tail`, bound and scale; NaN where there is no formula.
+        `skbn.scores.gamma.Tail`, bound and scale; NaN where there is no formula.
     """
 
     def __init__(
@@ -145,10 +117,10 @@ class TermTables:
         family: Family,
         known: tuple[KnownTerms, KnownTerms] | None = None,
     ) -> None:
-        self._functions = (score.cell_terms, score.parent_terms)
-        self._family = family
+        self.score, self.family = score, family
         if known is None:
-            known = tuple(KnownTerms(function, family) for function in self._functions)
+            functions = (score.cell_terms, score.parent_terms)
+            known = tuple(KnownTerms(function, family) for function in functions)
         total = family.n_samples
         self.n_known = len(known[0].values)
         self.slopes = tuple(terms.slope for terms in known)
@@ -176,22 +148,3 @@ class TermTables:
             return (math.nan,) * 7
         shift, half, constant, linear, series = terms.tail
         return shift, half, constant, linear - terms.slope, series, self.bound, self.scale
-
-    def evaluate(self, counts: np.ndarray, of_parents: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Terms of f, or g if `of_parents`, of counts from n_known upward.
-
-        They are kept where the table reaches. Also returns whether each is small enough for a sum
-        of integers; where it is not the term is 0. `Shapes.add_unknown` does this for many tables
-        at once.
-        """
-        if not self.usable:
-            return np.zeros(len(counts), dtype=np.int64), np.zeros(len(counts), dtype=bool)
-        terms = terms_of(self._functions[of_parents], counts.astype(np.float64), self._family)
-        rest = terms - self.slopes[of_parents] * counts
-        fits = np.abs(rest) <= self.bound * counts
-        if not fits.all():
-            rest = np.where(fits, rest, 0.0)
-        values = np.rint(rest * self.scale).astype(np.int64)
-        kept = counts < len(self.cells)
-        (self.parents if of_parents else self.cells)[counts[kept]] = values[kept]
-        return values, fits

@@ -246,18 +246,9 @@ def climb_with_tabu(
 ) -> SearchResult:
     """Greedy climbing that goes on downhill: the best move that does not undo a recent one.
 
-    Parameters
-    ----------
-    tabu_length : int
-        How many of the last moves may not be undone. A move that leads to a better graph than any
-        before is made all the same (aspiration).
-    patience : int
-        The search ends after this many moves without a better graph than any before.
-
-    Returns
-    -------
-    SearchResult
-        The best graph on the way; its history ends there.
+    The last `tabu_length` moves may not be undone, unless that leads to a better graph than any
+    before (aspiration). Ends after `patience` moves without such a graph; the history of the result
+    ends at the best one.
     """
     climb = _Climb(scores, start, constraints)
     tabu: deque[Move] = deque(maxlen=tabu_length)

@@ -93,19 +93,12 @@ def search_orders(
 ) -> SearchResult:
     """Best order score search: move single variables within an order while that helps.
 
+    It begins with a random order in which the edges of `start` point forward; `max_iter` limits the
+    sweeps.
+
     An order's score is the sum of every variable's best grown-and-shrunk parents among its
     predecessors. Each sweep takes the variables in random order and puts each where the score is
     highest; the search ends after a sweep that changed nothing.
-
-    Parameters
-    ----------
-    start : DAG
-        The search begins with a random order in which its edges point forward.
-    max_iter : int
-        Largest number of sweeps.
-    progress : callable, optional
-        Called with the number of sweeps, the score and the number of families counted so far:
-        with the first order, and after every sweep.
 
     References
     ----------

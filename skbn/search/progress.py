@@ -92,18 +92,7 @@ class RunProgress:
 
 
 class FitProgress:
-    """The searches of one fit.
-
-    Parameters
-    ----------
-    estimator
-        Calls the callbacks that are set on it.
-    context : CallbackContext
-        Of the fit, to which the searches are subtasks.
-    labels : sequence of hashable
-        Names of the variables.
-    verbose : int
-    """
+    """The searches of one fit."""
 
     def __init__(
         self, estimator: Any, context: CallbackContext, labels: Sequence[Hashable], verbose: int
@@ -114,15 +103,7 @@ class FitProgress:
         self._verbose = int(verbose)
 
     def search(self, ess: float, n_runs: int, search: Search) -> "SearchProgress":
-        """The runs of one search.
-
-        Parameters
-        ----------
-        ess : float
-        n_runs : int
-        search : Search
-            Its runs may tell how much is done, or sweeps, which nobody can number ahead.
-        """
+        """The runs of one search, which may tell how much is done, or sweeps."""
         n_parts = None if getattr(search, "tells_sweeps", False) else 0
         if getattr(search, "tells_progress", False):
             n_parts = _STEPS

@@ -11,8 +11,9 @@ from skbn.graphs.constraints import Constraints
 from skbn.scores.local_scores import LocalScores
 from skbn.search.climbing import TIE, SearchResult
 from skbn.search.progress import RunProgress
-from skbn.search.searches import Search
+from skbn.search.searches import ExactSearch, Search
 from skbn.search.starts import make_start, random_start
+from skbn.subsets.all_families import AllFamilies
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,19 +46,21 @@ def run_search(
     max_iter: int | None = None,
     n_jobs: int | None = None,
     progress: Sequence[RunProgress] | None = None,
+    families: AllFamilies | None = None,
 ) -> SearchRuns:
     """Search from the initial graph, then from random graphs, one run for each of `seeds`.
 
     Each run has a random generator of its own, so that the runs do not depend on each other, on
     `n_jobs` or on the backend. Runs in threads share what they have counted. Constant columns get
     no edges but those required or given by `init`. Where the end of a run (one of `progress`) asks
-    to stop, runs that have not begun are left out, unless they are in other processes.
+    to stop, runs that have not begun are left out, unless they are in other processes. A search
+    that looks at all graphs takes the `families`, which others ask for too.
     """
     # Edges at a column of one state change no score, so nothing else would keep a search off them.
     given, constraints = constraints, constraints.isolating(scores.data.cardinalities == 1)
 
     run = partial(
-        _run, search, scores, given, constraints, init, labels, seeds, max_iter, [],
+        _run, search, scores, given, constraints, init, labels, seeds, max_iter, families, [],
     )
     followed = [None] * len(seeds) if progress is None else progress
     if len(seeds) == 1:
@@ -81,6 +84,7 @@ def _run(
     labels: Sequence[Hashable],
     seeds: Sequence[int],
     max_iter: int | None,
+    families: AllFamilies | None,
     stops: list[bool],
     progress: RunProgress | None,
     number: int,
@@ -101,6 +105,8 @@ def _run(
         told["progress"] = progress.advance
     elif progress is not None and getattr(search, "tells_sweeps", False):
         told["progress"] = progress.sweep
+    if families is not None:
+        told["families"] = families
     result = search.search(scores, start, constraints, rng, max_iter, **told)
     if progress is not None and progress.end(result):
         stops.append(True)
@@ -108,13 +114,12 @@ def _run(
 
 
 def run_search_grid(
-    search: Search, scores: Sequence[LocalScores], constraints: Constraints
-) -> list[SearchRuns] | None:
-    """The runs for each of `scores`, which differ in their ess; None if the search cannot share."""
-    if not hasattr(search, "search_grid"):
-        return None
-    constraints = constraints.isolating(scores[0].data.cardinalities == 1)
-    return [SearchRuns([result]) for result in search.search_grid(scores, constraints)]
+    search: ExactSearch, scores: Sequence[LocalScores], constraints: Constraints,
+    families: AllFamilies,
+) -> list[SearchRuns]:
+    """The runs for each of `scores`, which differ in their ess."""
+    found = search.search_grid(scores, constraints, families=families)
+    return [SearchRuns([result]) for result in found]
 
 
 def draw_seeds(random_state: np.random.RandomState, n_restarts: int) -> list[int]:

@@ -22,6 +22,7 @@ from skbn.search.climbing import (
 )
 from skbn.search.exact import exact_searches
 from skbn.search.order import search_orders
+from skbn.subsets.all_families import AllFamilies
 
 
 @runtime_checkable
@@ -326,7 +327,7 @@ class ExactSearch(BaseEstimator):
         self.n_jobs = n_jobs
         self.verbose = verbose
 
-    def search(self, scores, start, constraints, rng, max_iter=None, progress=None):
+    def search(self, scores, start, constraints, rng, max_iter=None, progress=None, families=None):
         """Find the best graph of all.
 
         Parameters
@@ -343,6 +344,8 @@ class ExactSearch(BaseEstimator):
             Not used, since there are no moves.
         progress : callable, default=None
             Called with the fraction that is done, from 0 to 1.
+        families : AllFamilies, default=None
+            Those of this table and these constraints, if others ask for them too.
 
         Returns
         -------
@@ -354,10 +357,10 @@ class ExactSearch(BaseEstimator):
         MemoryError
             If the search would take more than `max_memory`; before it starts.
         """
-        (result,) = self.search_grid([scores], constraints, progress)
+        (result,) = self.search_grid([scores], constraints, progress, families)
         return replace(result, start_score=scores.total(start.all_parents()))
 
-    def search_grid(self, scores, constraints, progress=None):
+    def search_grid(self, scores, constraints, progress=None, families=None):
         """Find the best graph for several equivalent sample sizes at once.
 
         All sets of variables are counted once for the whole grid. There is no start.
@@ -370,6 +373,8 @@ class ExactSearch(BaseEstimator):
             Required and permitted edges, and the largest number of parents.
         progress : callable, default=None
             Called with the fraction that is done, from 0 to 1.
+        families : AllFamilies, default=None
+            Those of this table and these constraints, if others ask for them too.
 
         Returns
         -------
@@ -387,9 +392,7 @@ class ExactSearch(BaseEstimator):
         told += [] if progress is None else [progress]
         networks = exact_searches(
             scores,
-            max_parents=constraints.max_parents,
-            allowed=constraints.allowed,
-            required=constraints.required,
+            families or AllFamilies(scores[0].data, constraints),
             max_memory=self.max_memory,
             n_jobs=self.n_jobs,
             progress=partial(_tell, told) if told else None,
@@ -427,13 +430,7 @@ SEARCHES: dict[str, Search] = {
 
 
 def as_search(search: "str | Search") -> Search:
-    """The search object that a name stands for, or `search` itself if it is one.
-
-    Raises
-    ------
-    TypeError
-        For a class in place of an object.
-    """
+    """The search object that a name stands for, or `search` itself if it is one."""
     if isinstance(search, type):
         raise TypeError(f"search must be a name or an object, got the class {search.__name__}. "
                         f"Call it: {search.__name__}().")

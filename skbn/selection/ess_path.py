@@ -230,6 +230,8 @@ def ess_path(
         max_iter=max_iter,
         n_jobs=n_jobs,
     )
+    # Before the search, which changes what is counted for both.
+    sums = learning.log_marginal_likelihoods(grid) if all_graphs else None
     learning.expect(grid)
     runs = [learning.graph(ess) for ess in grid]
     reading.warn_of_weights()
@@ -250,7 +252,6 @@ def ess_path(
     last = place + sum(1 for _ in takewhile(stays, range(place + 1, len(grid))))
     optimum = go_on_to_joint_optimum(data, runs[place], grid[place], learning.graph)
     graphs = [_named_edges(one.best.parents, labels) for one in runs]
-    sums = learning.log_marginal_likelihoods(grid) if all_graphs else None
     return ESSPath(
         ess=np.array(grid),
         scores=scores,

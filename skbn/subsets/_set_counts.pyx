@@ -578,7 +578,7 @@ def list_new(
     return n_places, s
 
 
-def add_terms(
+def sum_layers(
     const int64_t[::1] found, const int64_t[::1] begins, const int64_t[::1] ends,
     const int64_t[::1] large_sets, const int64_t[:, ::1] large_terms,
     const int32_t[::1] signatures, const int64_t[:, :, ::1] terms, const double[:, ::1] scales,

@@ -52,17 +52,9 @@ class Layer:
 class LayerTables:
     """Terms of several layers as integers, by signature and count; made when they first occur.
 
-    Parameters
-    ----------
-    layers : sequence of Layer
-    n_samples : float
-        The sum of the counts of any set.
-    n_signatures, length : int
-        Counts below `length` have a place in the tables.
-    n_small : int
-        Counts below it are tabulated at once, unless they are too many.
-    max_distinct : int
-        The most distinct counts that a set may have.
+    Counts below `length` have a place in the tables, and those below `n_small` are tabulated at
+    once unless they are too many. The counts of a set sum to `n_samples`, and at most
+    `max_distinct` of them differ.
 
     Attributes
     ----------

@@ -15,10 +15,6 @@ class Signatures:
     The product of the cardinalities of a set, and with it every term of a score, depends on its
     signature alone, and there are far fewer signatures than sets.
 
-    Parameters
-    ----------
-    cardinalities : sequence of int
-
     Attributes
     ----------
     classes : list of int

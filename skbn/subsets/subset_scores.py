@@ -3,14 +3,14 @@
 import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
+from typing import NamedTuple
 
 import numpy as np
 
 from skbn.counting.counts import count_joint_states
 from skbn.messages import brief, first_few
-from skbn.scores.by_name import SCORES
 from skbn.scores.local_scores import LocalScores
-from skbn.scores.score import Family, constant_of, no_constant, terms_of
+from skbn.scores.score import Family, constant_of, has_constant, is_set_score, terms_of
 from skbn.subsets.layers import Layer, Terms
 from skbn.subsets.parent_sets import ParentRules, bits
 from skbn.subsets.subset_sums import SubsetSums
@@ -19,33 +19,27 @@ from skbn.subsets.workers import CallGroup
 # One by one in Python takes tens of microseconds each; beyond this nobody would wait.
 _MAX_ONE_BY_ONE = 2**22
 _BATCH = 256
-# These are known to keep what they promise; any other is probed.
-_OWN_SCORES = frozenset(map(type, SCORES.values()))
+_AT_ONCE = 2**16
 # Rows of numbers a power of two apart would push each other out of the caches.
 _PADDING = 2**6
+
+
+class SubsetPrior(NamedTuple):
+    """A log prior: what every parent costs, or what is added for a child and a set of parents."""
+
+    per_edge: float = 0.0
+    of_family: Callable[[int, int], float] | None = None
 
 
 class SubsetScores:
     """Numbers of all sets of variables, and from them all local scores.
 
+    Variables with few states should come first; `numbering` is what messages call each of them.
+
     The local score of c given P is ``numbers[plus[c]][P | 1 << c] - numbers[minus[c]][P]``. A
     score that is a difference of one function of sets needs one array of 2^n numbers; one with
     cell terms and parent terms of their own needs one array of parents per distinct cardinality;
     any other, and any prior that is a function of the family, one array per child.
-
-    Parameters
-    ----------
-    scores : LocalScores
-        Variables with few states should come first.
-    counting : SubsetSums
-        Of the same table.
-    rules : ParentRules
-    edge_penalty : float
-        Subtracted once for every parent.
-    prior : callable or None
-        Added to the local score; called with a child and a set of parents (as a number).
-    numbering : list of int
-        What the caller knows each variable by, for messages.
 
     Attributes
     ----------
@@ -58,25 +52,23 @@ class SubsetScores:
     """
 
     def __init__(
-        self, scores: LocalScores, counting: SubsetSums, rules: ParentRules, edge_penalty: float,
-        prior: Callable[[int, int], float] | None, numbering: list[int],
+        self, scores: LocalScores, counting: SubsetSums, rules: ParentRules, prior: SubsetPrior,
+        numbering: list[int],
     ) -> None:
         self._scores = scores
         self._rules = rules
-        self._penalty = edge_penalty
-        self._prior = prior
+        self._penalty, self._prior = prior
         self._numbering = numbering
         self._counting = counting
         data, score = scores.data, scores.score
         n = data.n_variables
-        self.is_counted = data.has_whole_weights and getattr(score, "tabulated", False)
+        self.is_counted = data.has_whole_weights and score.tabulated
         self.layers: list[Layer] = []
         self.numbers: list[np.ndarray] = []
         self.plus, self.minus = [0] * n, [0] * n
-        is_set_function = getattr(score, "set_function", False) and self._has_set_terms()
-        if self.is_counted or is_set_function:
-            self._plan_layers(is_set_function)
-        self.is_dense = prior is not None or not self.layers
+        if self.is_counted or is_set_score(score):
+            self._plan_layers()
+        self.is_dense = self._prior is not None or not self.layers
         self._refuse_if_too_slow()
 
     def _refuse_if_too_slow(self) -> None:
@@ -98,6 +90,11 @@ class SubsetScores:
             )
 
     @property
+    def key(self) -> tuple[int, float]:
+        """What tells the scores of one table apart."""
+        return id(self._scores.score), self._scores.ess
+
+    @property
     def n_stages(self) -> int:
         """How many groups of calls `fill_layers` and `dense_tasks` are, to say how much is done."""
         return bool(self.layers) + len(self._numbering) * self.is_dense
@@ -105,7 +102,7 @@ class SubsetScores:
     def memory(self, n_at_once: int, n_threads: int) -> int:
         """Bytes for the numbers of so many scores like this one, and for filling them."""
         n_sets = 2**self._scores.data.n_variables
-        needed = 8 * (n_at_once * len(self.layers) + len(self.plus) * self.is_dense) * n_sets
+        needed = 8 * (n_at_once * len(self.layers) + (len(self.plus) + 1) * self.is_dense) * n_sets
         if self.is_counted:
             n_layers = n_at_once * len(self.layers)
             needed += self._counting.table_memory(n_layers)
@@ -119,42 +116,10 @@ class SubsetScores:
             r, n_parent_states, n_parents, data.n_variables, data.n_samples, self._scores.ess
         )
 
-    def _has_set_terms(self) -> bool:
-        """Whether set terms are the cell and parent terms, which a subclass may have changed."""
-        score = self._scores.score
-        return type(score) in _OWN_SCORES or all(
-            np.allclose(score.set_terms(counts, n_states, family),
-                        terms_of(terms, counts, family), rtol=1e-12, atol=0)
-            for counts, family in self._probes()
-            for terms, n_states in (
-                (score.cell_terms, family.cardinality * family.n_parent_states),
-                (score.parent_terms, family.n_parent_states),
-            )
-        )
-
-    def _has_many_set_terms(self) -> bool:
-        """Whether the score has set terms of many sets in one go, and they are the same."""
-        score = self._scores.score
-        return hasattr(score, "set_terms_of_many") and (type(score) in _OWN_SCORES or all(
-            np.allclose(
-                score.set_terms_of_many(counts, np.zeros(len(counts), dtype=np.int64),
-                                        np.array([math.log(family.n_parent_states)]), family),
-                score.set_terms(counts, family.n_parent_states, family), rtol=1e-12, atol=0)
-            for counts, family in self._probes()
-        ))
-
-    def _probes(self) -> Iterator[tuple[np.ndarray, Family]]:
-        n = self._scores.data.n_variables
-        every = math.prod(self._scores.data.cardinalities.tolist())
-        counts = np.array([1.0, 2.0, 3.0, self._scores.data.n_samples])
-        for r in self._counting.signatures.classes:
-            yield counts, self._family(r, 1, 0)
-            yield counts, self._family(r, every // r, n - 1)
-
-    def _plan_layers(self, is_set_function: bool) -> None:
+    def _plan_layers(self) -> None:
         signatures = self._counting.signatures
         sizes = np.array(signatures.sizes, dtype=np.float64)
-        if is_set_function:
+        if is_set_score(self._scores.score):
             set_terms, set_terms_at = self._set_terms()
             potential = self._potential()
             if potential is not None:
@@ -163,7 +128,7 @@ class SubsetScores:
                 return
             cell_layers = [Layer(set_terms, np.zeros(signatures.n), set_terms_at)]
             parent_terms = [(set_terms, set_terms_at)] * len(signatures.classes)
-        elif self.is_counted:
+        else:
             cell_layers = self._cell_layers()
             parent_terms = [
                 (self._parent_terms_of(k), None) for k in range(len(signatures.classes))
@@ -177,21 +142,13 @@ class SubsetScores:
             self.plus[child] = k if len(cell_layers) > 1 else 0
             self.minus[child] = len(cell_layers) + k
 
-    def _set_terms(self) -> tuple[Callable[[int], Terms], Callable | None]:
-        """Terms of a score that is a difference of one function of sets."""
-        score, signatures = self._scores.score, self._counting.signatures
-
-        def of_signature(signature: int) -> Terms:
-            n_states = signatures.states[signature]
-            family = self._family(1, n_states, signatures.sizes[signature])
-            return lambda counts: score.set_terms(counts, n_states, family)
-
-        if not self._has_many_set_terms():
-            return of_signature, None
-        log_states = np.array([math.log(n_states) for n_states in signatures.states])
-        family = self._family(1, 1, 0)
-        return of_signature, lambda counts, which: score.set_terms_of_many(
-            counts, which, log_states, family
+    def _set_terms(self) -> tuple[Callable[[int], Terms], Callable]:
+        """Terms of a `SetScore`, for one signature and for many at once."""
+        score, ess, states = self._scores.score, self._scores.ess, self._counting.signatures.states
+        log_states = np.array([math.log(n_states) for n_states in states])
+        return (
+            lambda signature: lambda counts: score.set_terms(counts, states[signature], ess),
+            lambda counts, which: score.set_terms_of_many(counts, which, log_states, ess),
         )
 
     def _family_of_set(self, k: int, signature: int) -> Family:
@@ -263,7 +220,7 @@ class SubsetScores:
     def _constants(self, k: int) -> np.ndarray:
         """Constants of the families of a child of class k, by signature of the parents."""
         constants = np.zeros(self._counting.signatures.n)
-        if _without_constant(self._scores.score):
+        if not has_constant(self._scores.score):
             return constants
         for signature in range(len(constants)):
             family = self._family_of_parents(k, signature)
@@ -278,7 +235,7 @@ class SubsetScores:
         """
         signatures = self._counting.signatures
         potential = np.zeros(signatures.n)
-        if _without_constant(self._scores.score):
+        if not has_constant(self._scores.score):
             return potential
         for signature in range(1, signatures.n):
             values = [
@@ -316,9 +273,19 @@ class SubsetScores:
                     self._add_to(local, child, parents, not differences)
 
             yield _batches(fill, self._rules.families(child))
-        # Pages that are never written take no memory.
         self.numbers.append(np.zeros(2**n))
         self.plus, self.minus = list(range(n)), [n] * n
+
+    def discourage(self, per_edge: float) -> None:
+        """Take so much from every local score for each parent; changes the numbers in place."""
+        is_potential = self.plus == self.minus
+        for number in set(self.minus):
+            row = self.numbers[number]
+            for start in range(0, len(row), _AT_ONCE):
+                sizes = np.bitwise_count(np.arange(start, min(start + _AT_ONCE, len(row))))
+                sizes = sizes.astype(np.float64)
+                change = -sizes * (sizes - 1) / 2 if is_potential else sizes
+                row[start : start + _AT_ONCE] += per_edge * change
 
     def _add_to(self, local: np.ndarray, child: int, parents: int, with_score: bool) -> None:
         value = 0.0
@@ -342,14 +309,7 @@ def fill_layers(
 ) -> Iterator[tuple[float, CallGroup]]:
     """Groups of calls that sum the layers of several scores of one table, and shares of the work.
 
-    Parameters
-    ----------
-    plans : sequence of SubsetScores
-        They get their numbers.
-    counting : SubsetSums
-        Prepared if the scores are counted natively.
-    max_size : int
-        Larger sets are left out.
+    The plans get their numbers; those of sets of more than `max_size` members stay 0.
     """
     n = counting.data.n_variables
     layers = [layer for plan in plans for layer in plan.layers]
@@ -384,10 +344,6 @@ def _one_by_one(
 
     sets = (s for s in range(2**data.n_variables) if s.bit_count() <= max_size)
     return _batches(fill, sets)
-
-
-def _without_constant(score: object) -> bool:
-    return getattr(type(score), "constant", None) is no_constant
 
 
 def _batches(function: Callable[[list[int]], None], sets: Iterator[int]) -> CallGroup:

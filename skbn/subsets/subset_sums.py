@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from skbn.counting.data import CategoricalData
-from skbn.subsets._set_counts import add_terms, count_sets
+from skbn.subsets._set_counts import count_sets, sum_layers
 from skbn.subsets.layers import Layer, LayerTables
 from skbn.subsets.parent_sets import bits
 from skbn.subsets.signatures import Signatures
@@ -41,10 +41,7 @@ class _SetCounts(NamedTuple):
 class SubsetSums:
     """Sums of functions of the counts, for every set of variables of one table.
 
-    Parameters
-    ----------
-    data : CategoricalData
-        With whole weights. Variables with few states should come first.
+    The weights are whole. Variables with few states should come first.
 
     Notes
     -----
@@ -145,12 +142,8 @@ class SubsetSums:
     ) -> Iterator[tuple[float, CallGroup]]:
         """Groups of calls, one after the other, that fill sums, and their shares of the work.
 
-        Parameters
-        ----------
-        layers : sequence of Layer
-        max_size : int
-            Larger sets are left out; their entries are not defined.
-        sums : ndarray of shape (n_layers, at least 2 ** n_variables), out
+        `sums`, of shape (n_layers, at least 2 ** n_variables), is not defined for sets of more than
+        `max_size` members.
         """
         n = self.data.n_variables
         for start, stop in self.parts(len(layers)):
@@ -176,7 +169,7 @@ class SubsetSums:
         signatures = self._tail_signatures + np.int32(self._signature_of(prefix))
         tables.know(found, begins, ends, signatures)
         large_terms = tables.fixed(large_counts, signatures[large_sets])
-        add_terms(
+        sum_layers(
             found, begins, ends, large_sets, large_terms, signatures,
             tables.terms, tables.scales, tables.constants, prefix * size, sums,
         )

@@ -16,6 +16,7 @@ class Workers:
     """Threads that run groups of short calls, and say how much is done."""
 
     def __init__(self, n_threads: int, progress: Callable[[float], None] | None) -> None:
+        self.n_threads = n_threads
         self._pool = ThreadPoolExecutor(n_threads) if n_threads > 1 else None
         self._window = 4 * n_threads
         self._progress = progress

@@ -13,8 +13,7 @@ import numpy as np
 from scipy.special import factorial, polygamma
 
 from skbn.messages import brief
-from skbn.scores.rising import log_rising_excess
-from skbn.scores.special import float_of, log_of
+from skbn.scores.gamma import float_of, log_rising_excess
 from skbn.theory.contingency import Contingency, as_contingency
 from skbn.theory.uniformity import float_of_fraction, squared_deviation
 
@@ -58,7 +57,7 @@ class EdgeBayesFactor:
 
     def __init__(self, table: Contingency) -> None:
         self.table = table
-        self._log_sizes = [log_of(size) for size in table.set_sizes]
+        self._log_sizes = [math.log(size) for size in table.set_sizes]
         self._sizes = [float_of(size) for size in table.set_sizes]
 
     def at(self, ess: float) -> float:
@@ -143,7 +142,7 @@ class EdgeBayesFactor:
     @cached_property
     def log_reach(self) -> float:
         """ln of a bound on |S| times the largest count, over the four sets S."""
-        return log_of(self._reach * self.table.n_parent_states)
+        return math.log(self._reach * self.table.n_parent_states)
 
     @cached_property
     def log_small_to(self) -> float:

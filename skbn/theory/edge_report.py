@@ -16,7 +16,7 @@ from skbn.graphs.given_graph import (
     target_of,
 )
 from skbn.messages import brief, first_few
-from skbn.scores.special import float_of
+from skbn.scores.gamma import float_of
 from skbn.tables.encoding import open_table
 from skbn.tables.reading import label_of_target, open_target, read_table
 from skbn.tables.values import has_missing_level

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq, minimize_scalar
 
-from skbn.scores.special import log_of
 from skbn.theory.bayes_factor import EdgeBayesFactor
 from skbn.theory.contingency import as_contingency
 
@@ -74,7 +73,7 @@ class EssSigns:
         """(ln ess, value) at the points of the grid where the value has a sign."""
         factor = self._factor
         n_cells = factor.table.margins[0].n_states
-        low = math.log(1e-4) + log_of(factor.table.n_parent_states) - math.log(n_cells)
+        low = math.log(1e-4) + math.log(factor.table.n_parent_states) - math.log(n_cells)
         high = factor.log_series_from
         n_points = max(2, math.ceil((high - low) / math.log(10) * _PER_DECADE))
         top = high + self._series_span()
