@@ -27,6 +27,7 @@ from parameters import draw_parameters
 from problem import Problem, pick
 from sklearn.base import clone
 from tables import take_rows
+from told import check_columns, check_families, check_weights
 
 from skbn import BayesNetClassifier, BayesNetStructureEstimator, ExactSearch, structure_score
 
@@ -98,6 +99,8 @@ class EstimatorCall:
         if self.is_classifier and kind in ("date", "decimal", "fraction"):
             # Not among the kinds of targets that scikit-learn knows.
             self.flaws.append("?target")
+        self.declares_y = kind == "real" or form in ("categorical", "ordered", "frame") or (
+            kind == "text" and form in ("Enum", "dictionary"))
         self.label = "target" if form == "frame" else getattr(self.y, "name", None) or "y"
         self.names = [*problem.names[:-1], self.label]
         if isinstance(problem.categories, dict) and problem.names[-1] in problem.categories:
@@ -130,6 +133,7 @@ class EstimatorCall:
         if "?levels" in self.flaws or "?y" in self.flaws:
             return
         parents = check_graph(bn, self.names, self.parameters)
+        self._check_told(parents)
         check_history(bn, self.parameters)
         check_tables(bn)
         self._check_score(bn, parents)
@@ -159,6 +163,14 @@ class EstimatorCall:
             self._require_same(again, "with n_jobs=2")
         if problem.n_columns <= 3 and not self.has_y and rng.random() < 0.5:
             self._check_optimum(bn)
+
+    def _check_told(self, parents):
+        problem = self.problem
+        # A class is none of the columns, nor is a y that declares its levels.
+        y = self.label if self.has_y and not self.is_classifier and not self.declares_y else None
+        check_columns(self.told, problem, problem.levels_given, y, self.has_y)
+        check_families(self.told, problem, parents)
+        check_weights(self.told, problem, self.parameters.get("score_type"))
 
     def _prior(self, parents):
         prior = self.parameters.get("graph_prior")

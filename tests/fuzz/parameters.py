@@ -116,6 +116,11 @@ def draw_parameters(rng, problem, names, *, policies=True):
                 chosen.pop(name, None)
     if rng.random() < 0.2 and n > 1:
         _constrain(rng, chosen, names, flaws)
+    if problem.is_less_than_a_row and (
+        chosen.get("score_type") in ("bic", "mdl") or chosen.get("init") == "bic"
+        or isinstance(chosen.get("ess"), str)
+    ):
+        flaws.append("?shares")
     sometimes("graph_prior", 0.15, lambda: pick(rng, [0.0, 0.5, 3, own_prior]))
     sometimes("parameter_ess", 0.2, lambda: pick(rng, [1, 0.5, 1e-300, 1e300, 7.0]))
     sometimes("n_jobs", 0.2, lambda: pick(rng, [1, 2, -1]))

@@ -6,6 +6,7 @@ import numpy as np
 from checks import close, parents_of, require
 from parameters import draw_parameters
 from problem import Problem, pick
+from told import check_columns, check_weights
 
 from skbn import ess_path, structure_score
 
@@ -47,6 +48,8 @@ class PathCall:
         p, path = self.problem, self.result
         if "?levels" in self.flaws:
             return
+        check_columns(self.told, p, p.levels_given)
+        check_weights(self.told, p, self.parameters.get("score_type"))
         require(path.ess.tolist() == sorted({float(value) for value in self.grid}), "ess", path.ess)
         require(path.n_edges.tolist() == [len(edges) for edges in path.graphs], "n_edges")
         prior = self.parameters.get("graph_prior")

@@ -13,6 +13,7 @@ from checks import (
 )
 from parameters import ILLEGAL, draw_parameters
 from problem import Problem, pick
+from told import check_columns, check_weights
 
 from skbn import BayesNetAverager, edge_posteriors, structure_score
 
@@ -72,6 +73,8 @@ class PosteriorCall:
         p = self.problem
         if "?levels" in self.flaws:
             return
+        check_columns(self.told, p, p.levels_given)
+        check_weights(self.told, p, self.parameters.get("score_type"))
         if self.averages:
             drawn = self.result.sample(3, random_state=0)
             require(np.isfinite(self.result.score_samples(drawn)).all(), "score of a sample")

@@ -81,6 +81,20 @@ class Problem:
             or float(np.sum(np.asarray(self.weights, dtype=float))) < 2**53
         )
 
+    @property
+    def is_less_than_a_row(self):
+        """Whether the weights sum to less than 1."""
+        return self.weights is not None and "!weights" not in self.flaws and (
+            float(np.sum(np.asarray(self.weights, dtype=float))) < 1.0 + 1e-5)
+
+    @property
+    def levels_given(self):
+        """Names of the columns whose levels are given by hand."""
+        if isinstance(self.categories, str):
+            return []
+        return list(self.categories) if isinstance(self.categories, dict) else (
+            self.names[: len(self.categories)])
+
     def _categories(self, rng):
         how = rng.random()
         if how < 0.75:

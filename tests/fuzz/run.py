@@ -22,7 +22,11 @@ import numpy as np
 from calls import draw_call, kind_of_call
 from checks import Violation, raised_by_us
 from joblib.externals.loky import get_reusable_executor
+from resampling import EstimatorsCall
 from sklearn.exceptions import FitFailedWarning, NotFittedError
+from told import check_lengths
+
+from skbn import DataWarning
 
 SECONDS_PER_CASE = 120
 SECONDS_TO_END = 60
@@ -40,15 +44,20 @@ def run_case(seed, number, only=None):
         warnings.simplefilter("ignore", FitFailedWarning)
         call = draw_call(rng, kind)
         try:
-            call.run()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", DataWarning)
+                call.run()
         except Violation as problem:
             raise Violation(f"{problem}\n{call}") from problem
         except Exception as error:
             judge(call, error)
             return f"{call.name}: {type(error).__name__}"
+        call.told = [str(one.message) for one in caught if issubclass(one.category, DataWarning)]
         if any(flaw.startswith("!") for flaw in call.flaws):
             raise Violation(f"accepted in spite of {call.flaws}\n{call}")
         try:
+            if not isinstance(call, EstimatorsCall):  # whose folds are fitted by scikit-learn
+                check_lengths(call.told)
             call.check(rng)
         except MemoryError:
             # What the checks fit again may need more than the little that was granted.

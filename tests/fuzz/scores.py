@@ -6,6 +6,7 @@ import numpy as np
 from checks import TWINS, close, parents_of, require, twin_score
 from parameters import NEED_WHOLE, SCORES, OwnScore
 from problem import Problem, draw_graph, edges_of, pick
+from told import COLUMNS, FAMILIES, check_weights
 
 from skbn import analytic_ess, edge_report, structure_score
 
@@ -26,6 +27,8 @@ class GraphCall:
         if self.name == "structure_score":
             if self.score_type in NEED_WHOLE and not self.problem.countable:
                 self.flaws.append("?fractional")
+            if self.score_type in ("bic", "mdl") and self.problem.is_less_than_a_row:
+                self.flaws.append("?shares")
             if rng.random() < 0.05:
                 self.score_type = pick(rng, ["bde", None, 3, OwnScore])
                 self.flaws.append("!score_type")
@@ -57,6 +60,9 @@ class GraphCall:
         p = self.problem
         if "?levels" in self.flaws:
             return
+        require(not any(COLUMNS in text or FAMILIES in text for text in self.told), self.told)
+        of_score = self.score_type if self.name == "structure_score" else None
+        check_weights(self.told, p, of_score)
         edges = edges_of(self.graph, p.names)
         rows, weights, _ = p.permuted(rng)
         if self.name == "structure_score":

@@ -55,6 +55,11 @@ def draw_codes(rng, n_rows, n_columns, largest):
             codes[copied, j] = codes[copied, rng.integers(0, j)] % r
     if n_columns > 1 and rng.random() < 0.1:
         codes[:, -1], sizes[-1] = codes[:, 0], sizes[0]
+    if rng.random() < 0.1 and n_rows <= 1000:
+        # Names of rows, or a measurement in whole numbers.
+        j = rng.integers(n_columns)
+        sizes[j] = n_rows if rng.random() < 0.5 else min(n_rows, 60)
+        codes[:, j] = rng.permutation(np.arange(n_rows) % sizes[j])
     return codes, sizes.tolist()
 
 
@@ -280,7 +285,8 @@ def draw_weights(rng, n_rows):
     """Weights of the rows, and what is wrong with them."""
     kind = str(rng.choice([
         "none", "none", "none", "ones", "whole", "fractional", "tiny", "large", "huge", "series",
-        "list", "zero", "negative", "nan", "inf", "short", "text", "square", "over",
+        "list", "shares", "shares", "zero", "negative", "nan", "inf", "short", "text", "square",
+        "over",
     ]))
     whole = rng.integers(0, 4, n_rows).astype(float)
     whole[rng.integers(n_rows)] += 1
@@ -292,6 +298,8 @@ def draw_weights(rng, n_rows):
         made = {"whole": whole, "series": pd.Series(whole), "list": whole.tolist()}
         return made[kind], None
     fractional = whole * rng.uniform(0.1, 2.0, n_rows)
+    if kind == "shares":
+        return fractional / fractional.sum() * rng.choice([0.7, 1.0, 1.0, 1.5]), None
     scales = {"fractional": 1.0, "tiny": 1e-300, "large": 2.0**31, "huge": 1e290}
     if kind == "fractional":
         return fractional, None
