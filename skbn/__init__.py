@@ -13,11 +13,20 @@ try:
     from skbn.search import _exact  # noqa: F401
     from skbn.subsets import _set_counts  # noqa: F401
 except ImportError as error:
+    import sys
+    from pathlib import Path
+
+    here = Path(__file__).resolve().parents[1]
+    others = [
+        place
+        for place in map(Path, sys.path)
+        if (place / "skbn/__init__.py").is_file() and place.resolve() != here
+    ]
     raise ImportError(
-        "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
-        "    pip install -e .\n\n"
-        "and start Python again. If skbn is installed elsewhere, this source tree hides it: start\n"
-        f"Python in another folder. The original error was: {error}"
+        f"Python found skbn in {here}, and no compiled part of it for this Python: {error}. "
+        "If that is a source tree, build it there with\n\n    pip install -e .\n\n"
+        "and start Python again. If it is not, install skbn again."
+        + (f" Or use the skbn in {others[0]}: start Python in another folder." if others else "")
     ) from error
 
 from skbn.analysis.analytic_ess import analytic_ess

@@ -1,4 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
 """Kernels of the dynamic programming over all subsets of the variables.
 
 A set is a number whose bit b stands for variable b. Subsets of the lowest variables, under one
@@ -301,10 +302,10 @@ def best_subset(
     from, 0 when all were seen. A subset must beat those before it by more than `tie`.
     """
     cdef int64_t own = (<int64_t>1) << child
-    cdef int64_t part = start, step
+    cdef int64_t part = start, _step
     cdef double value
     with nogil:
-        for step in range(n_steps):
+        for _step in range(n_steps):
             if (part & required) == required and size_of(part) <= max_parents:
                 value = plus[part | own] - minus[part]
                 if value > best_score + tie:

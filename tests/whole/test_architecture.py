@@ -128,6 +128,48 @@ def test_every_public_name_exists_and_has_a_docstring():
         assert getattr(skbn, name).__doc__
 
 
+def in_stub(kind, dimensions):
+    """What a type of Cython is called in a stub."""
+    if kind == "code_t":
+        return "_Codes"
+    if kind == "list":
+        return "list[NDArray[np.float64]]"
+    if dimensions:
+        return {"double": "NDArray[np.float64]", "uintptr_t": "NDArray[np.uintp]"}.get(
+            kind, f"NDArray[np.{kind.removesuffix('_t')}]"
+        )
+    return "float" if kind == "double" else "int"
+
+
+@pytest.mark.parametrize("path", sorted(PACKAGE.glob("*/*.pyx")), ids=lambda path: path.stem)
+def test_stubs_say_what_kernels_take(path):
+    kernels = re.findall(r"^def (\w+)\((.*?)\):$", path.read_text(encoding="utf-8"), re.M | re.S)
+    taken = {
+        name: [
+            (own, in_stub(kind, dimensions), default)
+            # As in "const int64_t[:, ::1] table, double tie=1.0, ".
+            for kind, dimensions, own, default in re.findall(
+                r"(?:const )?(\w+)(\[[^]]*\])? (\w+)(=?)[^,]*(?:,|$)", parameters
+            )
+        ]
+        for name, parameters in kernels
+    }
+    said = {}
+    for function in ast.parse(path.with_suffix(".pyi").read_text(encoding="utf-8")).body:
+        if isinstance(function, ast.FunctionDef):
+            parameters, defaults = function.args.args, function.args.defaults
+            said[function.name] = [
+                (one.arg, ast.unparse(one.annotation).removesuffix(" | None"), default)
+                for one, default in zip(
+                    parameters,
+                    [""] * (len(parameters) - len(defaults)) + ["="] * len(defaults),
+                    strict=True,
+                )
+            ]
+    assert said == taken
+    assert said
+
+
 def test_the_page_on_architecture_names_every_file():
     rows = re.findall(r"^\| `(\w+)` \|.*\|(.*)\|$", page_on_architecture(), re.M)
     named = {(folder, file) for folder, files in rows for file in re.findall(r"`(\w+)", files)}
