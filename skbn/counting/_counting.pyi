@@ -38,7 +38,7 @@ def sum_families(
     which: NDArray[np.int64] | None = None,
     tails: NDArray[np.float64] | None = None,
 ) -> int: ...
-def locate_terms(
+def locate_unknown_terms(
     owners: NDArray[np.int32],
     counts: NDArray[np.int64],
     which: NDArray[np.int64],
@@ -46,7 +46,7 @@ def locate_terms(
     numbers: NDArray[np.int64],
     floats: NDArray[np.float64],
 ) -> None: ...
-def add_terms(
+def add_unknown_terms(
     owners: NDArray[np.int32],
     counts: NDArray[np.int64],
     terms: NDArray[np.float64],

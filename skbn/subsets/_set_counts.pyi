@@ -29,7 +29,7 @@ def list_new(
     start: int,
     places: NDArray[np.int64],
 ) -> tuple[int, int]: ...
-def add_terms(
+def sum_layers(
     found: NDArray[np.int64],
     begins: NDArray[np.int64],
     ends: NDArray[np.int64],

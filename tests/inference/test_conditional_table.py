@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from skbn.parameters import conditional_table
 
 from skbn.counting.data import CategoricalData
+from skbn.inference import conditional_table
 from skbn.inference.conditional_table import (
     ConditionalTable,
     fit_table,

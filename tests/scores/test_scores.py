@@ -221,7 +221,8 @@ def test_equivalent_graphs_score_the_same(all_dags, name, data):
     n_rows = data.draw(st.sampled_from([1, 5, 40, 300]))
     codes = np.array([rng.integers(0, rng.integers(1, c + 1), n_rows) for c in cardinalities])
     weights = data.draw(
-        st.sampled_from([None, rng.integers(1, 5, n_rows), rng.random(n_rows) + 0.1])
+        # More than one row in all, which BIC asks for.
+        st.sampled_from([None, rng.integers(1, 5, n_rows), rng.random(n_rows) + 1.1])
     )
     scores = LocalScores(
         CategoricalData.from_codes(codes, cardinalities, weights), SCORES[name], ess

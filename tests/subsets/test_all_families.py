@@ -7,7 +7,7 @@ from skbn.graphs.constraints import Constraints
 from skbn.resources import Workers
 from skbn.scores.by_name import SCORES
 from skbn.scores.local_scores import LocalScores
-from skbn.subsets import subset_sums
+from skbn.subsets import set_sums
 from skbn.subsets.all_families import AllFamilies
 from skbn.subsets.parent_sets import bits
 
@@ -37,15 +37,15 @@ def filled(families, scores, **options):
 def counted(monkeypatch):
     """The numbers of blocks of sets that were counted."""
     calls = []
-    count = subset_sums.count_sets
+    count = set_sums.count_sets
 
     def note(*arguments):
         calls.append(arguments[8])  # the prefix, which tells blocks apart
         return count(*arguments)
 
-    monkeypatch.setattr(subset_sums, "count_sets", note)
+    monkeypatch.setattr(set_sums, "count_sets", note)
     # Nothing is remembered, as of a table too large for that.
-    monkeypatch.setattr(subset_sums, "_REMEMBERED", 0)
+    monkeypatch.setattr(set_sums, "_REMEMBERED", 0)
     return calls
 
 

@@ -17,9 +17,9 @@ from skbn import (
     DataWarning,
     analytic_ess,
     edge_report,
+    resources,
     structure_score,
 )
-from skbn.counting import memory
 
 ESS = [1e-300, 1e-12, 1.0, 1e12, 1e300]
 
@@ -202,7 +202,7 @@ def identifiers():
 @pytest.fixture
 def little_memory(monkeypatch):
     """A machine with 200 MB left."""
-    monkeypatch.setattr(memory, "_physical", lambda: 2e8)
+    monkeypatch.setattr(resources, "_physical", lambda: 2e8)
 
 
 def test_parameters_of_identifiers_take_little_memory(identifiers):
@@ -286,7 +286,7 @@ def test_tables_of_identifiers_print_what_they_print_of_any(identifiers, little_
 
 @pytest.mark.parametrize("search", ["greedy", "order", "exact"])
 def test_a_search_over_too_many_columns_is_refused_before_it_starts(search, monkeypatch):
-    monkeypatch.setattr(memory, "_physical", lambda: 1e7)
+    monkeypatch.setattr(resources, "_physical", lambda: 1e7)
     # 16 bytes for each of 1,200^2 pairs.
     with pytest.raises(MemoryError, match=r"Graphs over 1,200 columns take about 23040000 bytes"):
         BayesNetStructureEstimator(search=search).fit(np.eye(2, 1200, dtype=int))

@@ -20,7 +20,7 @@ from skbn.scores.by_name import SCORES
 from skbn.scores.local_scores import LocalScores
 from skbn.search import exact
 from skbn.search.exact import exact_searches
-from skbn.subsets import subset_sums
+from skbn.subsets import set_sums
 from skbn.subsets.all_families import AllFamilies
 
 compiler = shutil.which("cc")
@@ -249,8 +249,8 @@ def test_an_edge_that_leaves(allocator, monkeypatch):
 @pytest.mark.parametrize(
     ("module", "name", "message", "n_allocations"),
     [
-        (subset_sums, "count_sets", "all sets of 5 columns", 13),
-        (subset_sums, "sum_layers", "sums of one set", 1),
+        (set_sums, "count_sets", "all sets of 5 columns", 13),
+        (set_sums, "sum_layers", "sums of one set", 1),
         (exact, "fill_pieces", "pointers", 1),
     ],
 )

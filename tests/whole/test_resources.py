@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from skbn.counting import memory
+from skbn import resources
 from skbn.resources import (
     _control_group,
     available_memory,
@@ -61,7 +61,7 @@ def test_a_control_group_leaves_what_it_does_not_use_or_can_drop(version, tmp_pa
     ],
 )
 def test_refusal_says_where_the_limit_comes_from(name, origin, monkeypatch):
-    monkeypatch.setattr(memory, name, lambda: 8.0)
+    monkeypatch.setattr(resources, name, lambda: 8.0)
     with pytest.raises(MemoryError) as caught:
         refuse_if_too_large(9, available_memory(), "It takes", "Take less.")
     assert origin in str(caught.value)
