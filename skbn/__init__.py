@@ -10,24 +10,38 @@ try:
     from skbn.counting import _counting  # noqa: F401
     from skbn.graphs import _moves  # noqa: F401
     from skbn.posteriors import _dag_sums  # noqa: F401
-    from skbn.search import _subsets  # noqa: F401
+    from skbn.search import _exact  # noqa: F401
     from skbn.subsets import _set_counts  # noqa: F401
 except ImportError as error:
+    import sys
+    from pathlib import Path
+
+    here = Path(__file__).resolve().parents[1]
+    others = [
+        place
+        for place in map(Path, sys.path)
+        if (place / "skbn/__init__.py").is_file() and place.resolve() != here
+    ]
     raise ImportError(
-        "The compiled part of skbn cannot be imported. In a source tree build it with\n\n"
-        "    pip install -e .\n\n"
-        "and start Python again. If skbn is installed elsewhere, this source tree hides it: start\n"
-        f"Python in another folder. The original error was: {error}"
+        f"Python found skbn in {here}, and no compiled part of it for this Python: {error}. "
+        "If that is a source tree, build it there with\n\n    pip install -e .\n\n"
+        "and start Python again. If it is not, install skbn again."
+        + (f" Or use the skbn in {others[0]}: start Python in another folder." if others else "")
     ) from error
 
-from skbn.ess.analytic_ess import AnalyticESS, analytic_ess
+from skbn.analysis.analytic_ess import analytic_ess
+from skbn.analysis.contingency_table import contingency_table
+from skbn.analysis.edge_posteriors import edge_posteriors
+from skbn.analysis.edge_report import edge_report
+from skbn.analysis.ess_path import ESSPath, ess_path
+from skbn.analysis.structure_score import structure_score
+from skbn.ess.analytic_ess import AnalyticESS
 from skbn.estimators.classifier import BayesNetClassifier
+from skbn.estimators.ess_search import ESSSearchCV
 from skbn.estimators.estimator import BayesNetStructureEstimator
 from skbn.graphs.equivalence import structural_hamming_distance
 from skbn.messages import DataWarning
-from skbn.posteriors.edge_posteriors import edge_posteriors
 from skbn.scores.score import Family, Score
-from skbn.scores.structure_score import structure_score
 from skbn.search.climbing import SearchResult
 from skbn.search.searches import (
     ExactSearch,
@@ -37,43 +51,40 @@ from skbn.search.searches import (
     TabuSearch,
 )
 from skbn.search.starts import full_graph
-from skbn.selection.ess_path import ESSPath, ess_path
-from skbn.selection.ess_search import ESSSearchCV
 from skbn.tables.unusable import UnusableColumnsError
 from skbn.theory.bayes_factor import (
     large_ess_favours_edge,
     large_ess_log_bayes_factor,
     log_bayes_factor,
+    uniformity,
 )
-from skbn.theory.contingency import Contingency, contingency_table
-from skbn.theory.edge_report import edge_report
+from skbn.theory.contingency import Contingency
 from skbn.theory.ess_changes import ess_sign_changes, ess_threshold
-from skbn.theory.uniformity import uniformity
 
 if TYPE_CHECKING:
+    from skbn.analysis.bootstrap import BootstrapEdges, bootstrap_edges
+    from skbn.analysis.compare_estimators import compare_estimators
+    from skbn.analysis.compare_graphs import GraphComparison, compare_graphs
     from skbn.displays.ess_displays import ESSCurveDisplay, ESSPathDisplay
     from skbn.displays.network_display import NetworkDisplay
     from skbn.displays.posterior_display import EdgePosteriorDisplay
     from skbn.estimators.averaging import BayesNetAverager
-    from skbn.graphs.graph_comparison import GraphComparison, compare_graphs
-    from skbn.networks.bif_reader import read_bif
-    from skbn.networks.networkx_reader import from_networkx
-    from skbn.posteriors.graph_posterior import EdgePosteriors
-    from skbn.selection.bootstrap import BootstrapEdges, bootstrap_edges
-    from skbn.selection.estimator_comparison import compare_estimators
+    from skbn.networks.bif import read_bif
+    from skbn.networks.networkx import from_networkx
+    from skbn.posteriors.edge_posteriors import EdgePosteriors
 
 # Drawing, files and comparisons are imported when they are first asked for: most programs never do.
 _WHEN_ASKED_FOR = {
     "BayesNetAverager": "estimators.averaging",
-    "read_bif": "networks.bif_reader",
-    "BootstrapEdges": "selection.bootstrap",
-    "bootstrap_edges": "selection.bootstrap",
-    "compare_estimators": "selection.estimator_comparison",
-    "GraphComparison": "graphs.graph_comparison",
-    "compare_graphs": "graphs.graph_comparison",
-    "EdgePosteriors": "posteriors.graph_posterior",
+    "read_bif": "networks.bif",
+    "BootstrapEdges": "analysis.bootstrap",
+    "bootstrap_edges": "analysis.bootstrap",
+    "compare_estimators": "analysis.compare_estimators",
+    "GraphComparison": "analysis.compare_graphs",
+    "compare_graphs": "analysis.compare_graphs",
+    "EdgePosteriors": "posteriors.edge_posteriors",
     "NetworkDisplay": "displays.network_display",
-    "from_networkx": "networks.networkx_reader",
+    "from_networkx": "networks.networkx",
     "ESSCurveDisplay": "displays.ess_displays",
     "ESSPathDisplay": "displays.ess_displays",
     "EdgePosteriorDisplay": "displays.posterior_display",

@@ -13,6 +13,8 @@ def main(folder: str) -> None:
     for source in (*package.rglob("*.py"), *package.rglob("*.pyx")):
         module = f"skbn/{source.relative_to(package).with_suffix('').as_posix()}"
         assert any(name.startswith(f"{module}.") for name in names), module
+        # Beside a kernel, what mypy knows of it.
+        assert source.suffix == ".py" or f"{module}.pyi" in names, module
     assert "skbn/py.typed" in names, names
     unwanted = [name for name in names if name.endswith((".pyx", ".c")) or "test" in name]
     assert not unwanted, unwanted

@@ -1,4 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
 """Counting kernels: joint states of columns of codes, and sums over their counts.
 
 The only rule here is O(rows) memory: a table is indexed by joint state while it stays within a
@@ -234,8 +235,8 @@ cdef int64_t sum_table(
     int64_t candidate, Sink* unknown,
 ) noexcept nogil:
     """sum over cells of f(N_jk) minus sum over configurations of g(N_j)."""
-    cdef int64_t total = 0, j, k, count, parent_count
-    for j in range(n_configurations):
+    cdef int64_t total = 0, _j, k, count, parent_count
+    for _j in range(n_configurations):
         parent_count = 0
         for k in range(cardinality):
             count = table[k]
@@ -326,10 +327,10 @@ cdef void sum_out(
     const int32_t* table, int64_t n_outer, int64_t n_states, int64_t n_inner, int32_t* out,
 ) noexcept nogil:
     """Sum a table of shape (n_outer, n_states, n_inner) over its middle axis."""
-    cdef int64_t outer, state, inner
+    cdef int64_t _outer, _state, inner
     memset(out, 0, n_outer * n_inner * sizeof(int32_t))
-    for outer in range(n_outer):
-        for state in range(n_states):
+    for _outer in range(n_outer):
+        for _state in range(n_states):
             for inner in range(n_inner):
                 out[inner] += table[inner]
             table += n_inner
@@ -679,9 +680,9 @@ def add_unknown_terms(
 
 cdef void fold(int32_t* table, int64_t n_states, int64_t n_inner) noexcept nogil:
     """Sum a table of shape (n_states, n_inner) over its first axis, in place."""
-    cdef int64_t state, inner
+    cdef int64_t _state, inner
     cdef int32_t* block = table
-    for state in range(1, n_states):
+    for _state in range(1, n_states):
         block += n_inner
         for inner in range(n_inner):
             table[inner] += block[inner]

@@ -6,8 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from skbn.displays.ess_displays import figure_and_axes
-from skbn.drawing.graph_picture import (
+from skbn.analysis.bootstrap import BootstrapEdges
+from skbn.analysis.compare_graphs import compare_graphs
+from skbn.analysis.edge_report import edge_report
+from skbn.displays.axes import figure_and_axes
+from skbn.drawing.layout import NODE_HEIGHT
+from skbn.drawing.picture import (
     FONT_SIZE,
     KINDS,
     EdgeLook,
@@ -15,7 +19,6 @@ from skbn.drawing.graph_picture import (
     LegendEntry,
     picture_of,
 )
-from skbn.drawing.layer_rows import NODE_HEIGHT
 from skbn.graphs.given_graph import (
     different_names,
     fitted_within,
@@ -24,11 +27,8 @@ from skbn.graphs.given_graph import (
     refuse_graphless,
     target_of,
 )
-from skbn.graphs.graph_comparison import compare_graphs
 from skbn.messages import brief, first_few
-from skbn.posteriors.graph_posterior import EdgePosteriors
-from skbn.selection.bootstrap import BootstrapEdges
-from skbn.theory.edge_report import edge_report
+from skbn.posteriors.edge_posteriors import EdgePosteriors
 
 _MARGIN = 8.0
 # Of a new figure, in inches.

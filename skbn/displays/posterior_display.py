@@ -4,10 +4,10 @@ from collections.abc import Hashable, Sequence
 
 import numpy as np
 
-from skbn.displays.ess_displays import figure_and_axes, require_result
-from skbn.drawing.graph_picture import short_texts
+from skbn.displays.axes import figure_and_axes, require_result
+from skbn.drawing.picture import short_texts
 from skbn.messages import brief
-from skbn.posteriors.graph_posterior import EdgePosteriors
+from skbn.posteriors.edge_posteriors import EdgePosteriors
 
 # Numbers are written into the cells of matrices up to so many columns.
 _MOST_WITH_NUMBERS = 12

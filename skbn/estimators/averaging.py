@@ -11,12 +11,11 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import check_is_fitted
 
 from skbn.estimators.estimator import BayesNetStructureEstimator
-from skbn.estimators.predictions import Predictions
-from skbn.estimators.undoing import undone_on_failure
+from skbn.estimators.predictions import Predictions, undone_on_failure
+from skbn.inference.conditional_table import fit_table
 from skbn.networks.mixture import NetworkMixture
 from skbn.networks.network import BayesianNetwork
 from skbn.networks.persistence import Persistent
-from skbn.parameters.conditional_table import fit_table
 from skbn.posteriors.marginal_likelihood import posterior_of
 from skbn.scores.local_scores import LocalScores
 from skbn.tables.templates import ColumnTemplate, TableTemplate

@@ -6,7 +6,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite
 
 from skbn.estimators.estimator import BayesNetStructureEstimator
-from skbn.tables.factors import has_missing_cells
+from skbn.tables.column_codes import has_missing_cells
 
 
 class BayesNetClassifier(ClassifierMixin, BayesNetStructureEstimator):

@@ -13,25 +13,24 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from skbn.ess.coordinate_ascent import Ascent
 from skbn.estimators.learning import Learning
-from skbn.estimators.predictions import Predictions
-from skbn.estimators.undoing import undone_on_failure
-from skbn.graphs.constraints import Constraints
-from skbn.graphs.graph_prior import read_graph_prior
+from skbn.estimators.predictions import Predictions, undone_on_failure
+from skbn.graphs.constraints import Constraints, read_graph_prior
 from skbn.messages import brief, first_few, kept_short
 from skbn.networks.network import BayesianNetwork
 from skbn.networks.persistence import Persistent
 from skbn.scores.by_name import SCORES, as_score
 from skbn.scores.saturated import SaturatedFamilies
 from skbn.search.climbing import SearchResult
-from skbn.search.progress import FitProgress
-from skbn.search.runs import draw_seeds
+from skbn.search.runs import FitProgress, draw_seeds
 from skbn.search.searches import SEARCHES, ExactSearch, as_search
 from skbn.tables.columns import apply_with_gaps
-from skbn.tables.encoding import Table, apply_categories_with_gaps, open_table
 from skbn.tables.reading import (
     Reading,
+    Table,
     append_variable,
+    apply_categories_with_gaps,
     label_of_target,
+    open_table,
     open_target,
     read_table,
 )

@@ -8,15 +8,13 @@ import numpy as np
 
 from skbn.counting.data import CategoricalData
 from skbn.ess.coordinate_ascent import Ascent, ascend, fixed_graph_ess
-from skbn.graphs.constraints import Constraints
-from skbn.graphs.graph_prior import LogPrior
-from skbn.parameters.conditional_table import ConditionalTable, count_table, table_of_counts
+from skbn.graphs.constraints import Constraints, LogPrior
+from skbn.inference.conditional_table import ConditionalTable, count_table, table_of_counts
 from skbn.scores.by_name import SCORES
 from skbn.scores.local_scores import LocalScores
 from skbn.scores.saturated import SaturatedFamilies
 from skbn.scores.score import Score
-from skbn.search.progress import FitProgress
-from skbn.search.runs import SearchRuns, run_search, run_search_grid
+from skbn.search.runs import FitProgress, SearchRuns, run_search, run_search_grid
 from skbn.search.searches import ExactSearch, Search
 from skbn.subsets.all_families import AllFamilies
 

@@ -1,6 +1,7 @@
 """What a fitted joint distribution of columns is used for: to score, to predict and to sample."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import wraps
 from numbers import Integral
 from typing import Any
 
@@ -15,6 +16,26 @@ from skbn.tables.values import ascending
 
 # Probabilities of so many states of rows are held at a time where only the best state is wanted.
 _BLOCK = 2**22
+
+
+def undone_on_failure(method: Callable) -> Callable:
+    """A method that puts back the attributes of its object if it raises, or is interrupted.
+
+    A fitted estimator whose second fit fails still predicts, and one that was not fitted is not
+    half fitted.
+    """
+
+    @wraps(method)
+    def run(self, *args, **kwargs):
+        before = dict(vars(self))
+        try:
+            return method(self, *args, **kwargs)
+        except BaseException:  # KeyboardInterrupt, too
+            vars(self).clear()
+            vars(self).update(before)
+            raise
+
+    return run
 
 
 class Predictions:

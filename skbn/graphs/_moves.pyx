@@ -1,4 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
 """The best of all moves that are valid in a graph, and who is an ancestor of whom after one.
 
 Trusts its caller: square matrices of one size, nothing NaN. The GIL is released for large graphs
@@ -13,8 +14,6 @@ from cpython.mem cimport (
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t
 from libc.string cimport memchr
-
-import numpy as np
 
 cdef enum:
     ADD = 0

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from skbn.counting.memory import refuse_array
+from skbn.inference.conditional_table import ConditionalTable, readable_count
 from skbn.inference.contraction import (
     Outcome,
     record_maxima,
@@ -15,10 +15,9 @@ from skbn.inference.contraction import (
     sum_out_logs,
 )
 from skbn.inference.elimination import LARGEST_TABLE, WideTableError
-from skbn.inference.patterns import Families
-from skbn.inference.row_groups import Job, group_rows
+from skbn.inference.row_groups import Families, Job, group_rows
 from skbn.messages import first_few
-from skbn.parameters.conditional_table import ConditionalTable, readable_count
+from skbn.resources import refuse_array
 
 # Rows are taken in blocks whose largest table has about this many numbers, and at most so many.
 _BLOCK = 2**16

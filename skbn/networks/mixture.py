@@ -7,11 +7,11 @@ import numpy as np
 from scipy.sparse import csr_array
 from scipy.special import logsumexp, softmax
 
-from skbn.counting.memory import refuse_array
+from skbn.inference.conditional_table import ConditionalTable
 from skbn.inference.inference import refuse_answer
 from skbn.messages import brief
 from skbn.networks.network import BayesianNetwork
-from skbn.parameters.conditional_table import ConditionalTable
+from skbn.resources import refuse_array
 
 # Numbers of all networks for one block of rows.
 _BLOCK = 2**20

@@ -9,20 +9,19 @@ import numpy as np
 from skbn.counting.data import CategoricalData, smallest_code_type
 from skbn.graphs.equivalence import cpdag_of
 from skbn.graphs.graph import CycleError, topological_order
-from skbn.inference.evidence import find_columns
+from skbn.inference.conditional_table import ConditionalTable, fit_tables
 from skbn.inference.inference import Inference, refuse_answer
-from skbn.inference.posterior import Posterior
-from skbn.inference.questions import (
+from skbn.messages import brief
+from skbn.networks.evidence import find_columns
+from skbn.networks.persistence import Persistent
+from skbn.networks.probability_table import CPT, Posterior
+from skbn.networks.questions import (
     are_separated,
     ask_log_prob,
     ask_most_probable,
     ask_posterior,
     ask_sample,
 )
-from skbn.messages import brief
-from skbn.networks.persistence import Persistent
-from skbn.parameters.conditional_table import ConditionalTable, fit_tables
-from skbn.parameters.cpt import CPT
 
 if TYPE_CHECKING:
     import networkx
@@ -510,12 +509,12 @@ class BayesianNetwork(Persistent):
 
     def _repr_svg_(self) -> str | None:
         """The drawing that notebooks show."""
-        from skbn.drawing.network_svg import network_svg
+        from skbn.drawing.picture import network_svg
 
         return network_svg(self.labels, self.categories, self._edge_indices())
 
     def _repr_html_(self) -> str:
-        from skbn.drawing.network_svg import network_html
+        from skbn.drawing.picture import network_html
 
         return network_html(repr(self), self._repr_svg_())
 
@@ -551,7 +550,7 @@ class BayesianNetwork(Persistent):
         >>> json.loads(graph.nodes["x0"]["configurations"])
         [[0], [1]]
         """
-        from skbn.networks.graph_export import networkx_graph
+        from skbn.networks.dot import networkx_graph
 
         return networkx_graph(self.labels, self.categories, self.tables)
 
@@ -576,7 +575,7 @@ class BayesianNetwork(Persistent):
         }
         <BLANKLINE>
         """
-        from skbn.networks.graph_export import dot_text
+        from skbn.networks.dot import dot_text
 
         return dot_text(self.labels, self._edge_indices())
 

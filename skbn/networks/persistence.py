@@ -3,7 +3,7 @@
 from typing import Any
 
 # Raised whenever the attributes of an object that is `Persistent`, or of what it holds, change.
-LAYOUT = 1
+LAYOUT = 2
 _KEY = "_skbn_written_by"
 
 

@@ -1,4 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
 """Kernels of the sums over all directed acyclic graphs and over all orders of the variables.
 
 A set is a number whose bit b stands for variable b. What belongs to a child and a set without it

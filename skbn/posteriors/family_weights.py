@@ -5,8 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from skbn.counting.data import CategoricalData
-from skbn.graphs.constraints import Constraints
-from skbn.graphs.graph_prior import EdgePenalty, LogPrior
+from skbn.graphs.constraints import Constraints, EdgePenalty, LogPrior
 from skbn.scores.local_scores import FORBIDDEN
 from skbn.subsets.all_families import AllFamilies
 from skbn.subsets.parent_sets import ParentRules, bits

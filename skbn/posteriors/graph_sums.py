@@ -17,7 +17,7 @@ from skbn.posteriors._dag_sums import (
     sum_over_supersets,
 )
 from skbn.posteriors.family_weights import put_in
-from skbn.subsets.workers import CallGroup, Workers
+from skbn.resources import CallGroup, Workers
 
 # Pairs of nested sets that one native call looks at: a fraction of a second.
 _CALL_PAIRS = 2**23

@@ -13,8 +13,7 @@ from skbn.counting.packs import PackLevels
 from skbn.messages import brief, first_few
 from skbn.scores.gamma import Tail
 from skbn.scores.score import Family, Score, constant_of, key_of, tail_of, terms_of
-from skbn.scores.shapes import Shapes
-from skbn.scores.term_tables import KnownTerms, TermTables
+from skbn.scores.term_tables import KnownTerms, Shapes, TermTables
 
 # Scores below this are -inf, so that sums of finite ones stay finite.
 FORBIDDEN = -1e300

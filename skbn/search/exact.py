@@ -10,14 +10,13 @@ import numpy as np
 from joblib import effective_n_jobs
 
 from skbn.counting.counts import count_family
-from skbn.counting.memory import memory_limit, refuse_if_too_large
+from skbn.resources import CallGroup, Workers, memory_limit, refuse_if_too_large
 from skbn.scores.local_scores import LocalScores
 from skbn.scores.score import Family, constant_of, terms_of
-from skbn.search._subsets import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
+from skbn.search._exact import best_subset, fill_pieces, n_pieces, settle_piece, spread_block
 from skbn.subsets.all_families import AllFamilies
 from skbn.subsets.parent_sets import ParentRules, bits
 from skbn.subsets.subset_scores import SubsetScores
-from skbn.subsets.workers import CallGroup, Workers
 
 # Relative to the score of the empty network. Float noise is below 1e-14, and must not decide: a
 # set's last variable must win by more than _TIE. What that can lose along an order of 30 variables

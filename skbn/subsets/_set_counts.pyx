@@ -1,4 +1,5 @@
-# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False, cdivision=True
+# cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
+# cython: cdivision=True
 """Kernels that count every set of variables, and that add up functions of the counts.
 
 A set is a number whose bit b stands for variable b. Subsets of the lowest variables, under one
@@ -250,7 +251,7 @@ cdef int64_t absorb(
     cdef const uint64_t* keys = walk.keys + walk.level_starts[level]
     cdef int64_t n_below = (<int64_t>1) << level
     cdef int64_t cell, members, n_subsets, i, j, u, v, half, start = 0, n_left = 0, width = 0
-    cdef int64_t n_absorbed = 0
+    cdef int64_t n_absorbed = 0, _i
     cdef int32_t out = 0, weight
     cdef uint16_t sign, x
     cdef int32_t subset_weights[64]
@@ -331,7 +332,7 @@ cdef int64_t absorb(
         start = ends[cell]
     # From what is filed under D to what sets T get: sums over all D disjoint from T.
     half = width
-    for i in range(level):
+    for _i in range(level):
         lower = walk.gains
         while lower < walk.gains + n_below * width:
             upper = lower + half
@@ -602,7 +603,7 @@ def sum_layers(
         What number the first set of the block is.
     sums : (n_layers, at least offset + n_sets), out
     """
-    cdef int64_t n_layers = terms.shape[2], n_sets = begins.shape[0], length = terms.shape[1]
+    cdef int64_t n_layers = terms.shape[2], n_sets = begins.shape[0]
     cdef int64_t s, i, k, multiplicity, total, large = 0, signature
     cdef const int64_t* table
     cdef const int64_t* row

@@ -6,13 +6,12 @@ from itertools import islice
 import numpy as np
 
 from skbn.counting.data import CategoricalData
-from skbn.graphs.constraints import Constraints
-from skbn.graphs.graph_prior import EdgePenalty, LogPrior
+from skbn.graphs.constraints import Constraints, EdgePenalty, LogPrior
+from skbn.resources import Workers
 from skbn.scores.local_scores import LocalScores
 from skbn.subsets.parent_sets import ParentRules, as_set, bits
+from skbn.subsets.set_sums import SubsetSums
 from skbn.subsets.subset_scores import SubsetPrior, SubsetScores, fill_layers
-from skbn.subsets.subset_sums import SubsetSums
-from skbn.subsets.workers import Workers
 
 # Several scores are summed with one count of all sets while their numbers take so many bytes.
 _GRID_MEMORY = 2**30

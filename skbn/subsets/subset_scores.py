@@ -9,12 +9,11 @@ import numpy as np
 
 from skbn.counting.counts import count_joint_states
 from skbn.messages import brief, first_few
+from skbn.resources import CallGroup
 from skbn.scores.local_scores import LocalScores
 from skbn.scores.score import Family, constant_of, has_constant, is_set_score, terms_of
-from skbn.subsets.layers import Layer, Terms
 from skbn.subsets.parent_sets import ParentRules, bits
-from skbn.subsets.subset_sums import SubsetSums
-from skbn.subsets.workers import CallGroup
+from skbn.subsets.set_sums import Layer, SubsetSums, Terms
 
 # One by one in Python takes tens of microseconds each; beyond this nobody would wait.
 _MAX_ONE_BY_ONE = 2**22

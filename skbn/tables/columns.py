@@ -9,7 +9,7 @@ import numpy as np
 from skbn.counting.counts import FEW_KINDS, hardly_repeat
 from skbn.counting.data import smallest_code_type
 from skbn.messages import brief, first_few
-from skbn.tables.factors import Factor, library_of, read_factor, refuse_column
+from skbn.tables.column_codes import Factor, library_of, read_factor, refuse_column
 from skbn.tables.unusable import gaps_found
 from skbn.tables.values import (
     add_missing_level,

@@ -7,9 +7,9 @@ from typing import Any
 import narwhals.stable.v2 as nw
 import numpy as np
 
+from skbn.tables.column_codes import open_series
 from skbn.tables.columns import apply_column, positions_among
-from skbn.tables.encoding import open_frame
-from skbn.tables.factors import open_series
+from skbn.tables.reading import open_frame
 from skbn.tables.values import has_missing_level
 
 

@@ -60,7 +60,7 @@ def build(tree):
 
 def run_tests(names, tree):
     """What pytest returns, its output, and the first failure, at which it ends."""
-    files = [f"tests/test_{name}.py" for name in names]
+    files = [f"tests/{name.replace('/', '/test_')}.py" for name in names]
     environment = dict(os.environ, PYTHONPATH=str(tree), PYTHONDONTWRITEBYTECODE="1")
     environment.setdefault("SKBN_SHARED", str(ROOT.parent / "shared"))
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider",

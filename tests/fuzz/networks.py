@@ -7,8 +7,8 @@ import math
 import numpy as np
 from problem import pick
 
+from skbn.inference.conditional_table import ConditionalTable
 from skbn.networks.network import BayesianNetwork
-from skbn.parameters.conditional_table import ConditionalTable
 
 NAMES = [
     [f"v{k}" for k in range(40)],

@@ -1,0 +1,1 @@
+"""What users ask of a table: each function reads it at the door and hands codes down."""

@@ -1,1 +1,0 @@
-"""Probabilities of states given the parents' states."""

@@ -1,1 +1,0 @@
-"""Choosing the equivalent sample size, and comparing what was learned."""
